@@ -1,0 +1,1 @@
+"""Language models as annotators: providers, prompts, and reading what comes back."""

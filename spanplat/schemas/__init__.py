@@ -1,0 +1,1 @@
+"""Shapes of what crosses a boundary: campaign definitions, submissions, records (pydantic)."""

@@ -1,0 +1,1 @@
+"""Use cases: each takes a session and validated shapes, decides, flushes and never commits."""
