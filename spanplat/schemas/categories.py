@@ -1,0 +1,62 @@
+"""Span categories and severity levels of a campaign."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from spanplat.schemas.base import Strict
+from spanplat.schemas.slug import Slug, slugify
+
+Color = Annotated[str, StringConstraints(pattern=r"^#[0-9a-fA-F]{6}$")]
+
+# Okabe and Ito's colour-blind-safe set (without its black), then darker and lighter companions for campaigns with more categories.
+PALETTE: tuple[str, ...] = (
+    "#D55E00", "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#8C564B", "#7F6BB3", "#B8A000", "#5C5C5C", "#A23B2A", "#1F4E79",
+)  # fmt: skip
+
+
+def with_key(value: Any) -> Any:
+    """Give a named mapping the key its name slugifies to, unless it states one."""
+    if isinstance(value, dict) and not value.get("key") and isinstance(value.get("name"), str):
+        return {**value, "key": slugify(value["name"])}
+    return value
+
+
+class Named(Strict):
+    """Something with a name for people and a stable key for data; the key defaults to the slug of the name."""
+
+    key: Slug
+    name: str = Field(min_length=1, max_length=120)
+    description: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _derive_key(cls, value: Any) -> Any:
+        return with_key(value)
+
+
+class Subcategory(Named):
+    """A finer kind within a category."""
+
+
+class Category(Named):
+    """A label for spans."""
+
+    color: Color = ""
+    """``#rrggbb``; categories without one take the next colour of a colour-blind-safe palette."""
+    hotkey: Annotated[str, StringConstraints(min_length=1, max_length=1)] | None = None
+    """One character; categories without one take their number."""
+    side: Literal["output", "source", "both"] = "output"
+    """Where its spans may stand: in the output, in the source (an omission), or in both."""
+    exclusive: bool = False
+    """At most one span of it, covering the whole text, and then no other span (an unintelligible translation)."""
+    subcategories: list[Subcategory] = []
+    examples: list[str] = []
+    """Worked examples shown in the instructions and in prompts."""
+
+
+class Severity(Named):
+    """One level of the severity scale, mildest first in the list."""
+
+    weight: float | None = None
+    """Penalty of one such error in derived quality scores."""

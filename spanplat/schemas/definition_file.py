@@ -1,0 +1,119 @@
+"""Reading a campaign definition from YAML, with errors that name the line and the path of what is wrong."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from spanplat.errors import InvalidInput
+from spanplat.schemas.definition import CampaignDefinition
+
+PathInFile = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class DefinitionSource:
+    """A parsed file that remembers on which line each value stands."""
+
+    name: str
+    """What to call the file in messages."""
+    value: Any
+    lines: dict[PathInFile, int]
+    """Line, counted from 1, of each path."""
+
+    def line_of(self, path: PathInFile) -> int | None:
+        """Return the line of ``path`` or of its nearest ancestor that the file contains."""
+        for length in range(len(path), -1, -1):
+            if line := self.lines.get(path[:length]):
+                return line
+        return None
+
+    def message(self, path: PathInFile, problem: str) -> str:
+        """Put file, line and path before a problem."""
+        line = self.line_of(path)
+        place = f"{self.name}:{line}" if line else self.name
+        dotted = ".".join(str(part) for part in path)
+        return f"{place}: {dotted}: {problem}" if dotted else f"{place}: {problem}"
+
+
+def parse_yaml(text: str, *, name: str = "definition") -> DefinitionSource:
+    """Parse YAML text, keeping the line of every value.
+
+    Raises
+    ------
+    InvalidInput
+        If the text is not YAML, or a mapping has a key twice.
+    """
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        if node is None:
+            raise InvalidInput(f"{name}: the file is empty; a campaign definition needs at least slug, title and data")
+        lines: dict[PathInFile, int] = {}
+        _walk(node, (), lines, name)
+        return DefinitionSource(name, yaml.safe_load(text), lines)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else "?"
+        raise InvalidInput(f"{name}:{line}: not valid YAML: {error.problem}") from error
+    except yaml.YAMLError as error:
+        raise InvalidInput(f"{name}: not valid YAML: {error}") from error
+
+
+def _walk(node: yaml.Node, path: PathInFile, lines: dict[PathInFile, int], name: str) -> None:
+    lines[path] = node.start_mark.line + 1
+    if isinstance(node, yaml.SequenceNode):
+        for position, child in enumerate(node.value):
+            _walk(child, (*path, position), lines, name)
+    elif isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, child in node.value:
+            if key.value in seen:
+                raise InvalidInput(f"{name}:{key.start_mark.line + 1}: the key {key.value!r} stands here a second time")
+            seen.add(key.value)
+            _walk(child, (*path, key.value), lines, name)
+            lines[*path, key.value] = key.start_mark.line + 1
+
+
+def validate_definition(source: DefinitionSource) -> CampaignDefinition:
+    """Validate a parsed file as a campaign definition.
+
+    Raises
+    ------
+    InvalidInput
+        With one line per problem: file, line, path, what is wrong and what is expected.
+    """
+    if not isinstance(source.value, dict):
+        raise InvalidInput(
+            f"{source.name}: a campaign definition is a mapping (slug: …, title: …), not a {type(source.value).__name__}"
+        )
+    try:
+        return CampaignDefinition.model_validate(source.value)
+    except ValidationError as error:
+        raise InvalidInput("\n".join(_explain(source, problem) for problem in error.errors())) from error
+
+
+def read_definition(text: str, *, name: str = "definition") -> CampaignDefinition:
+    """Parse and validate a campaign definition; see `parse_yaml` and `validate_definition`."""
+    return validate_definition(parse_yaml(text, name=name))
+
+
+def _explain(source: DefinitionSource, problem: Any) -> str:
+    path = _path_in_file(source, tuple(problem["loc"]))
+    match problem["type"]:
+        case "extra_forbidden":
+            return source.message(path, f"unknown key {path[-1]!r}; remove it or correct its spelling")
+        case "missing":
+            return source.message(path, "is missing; add it")
+        case "string_pattern_mismatch":
+            return source.message(path, f"{problem['input']!r} does not have the form {problem['ctx']['pattern']}")
+        case _:
+            return source.message(path, str(problem["msg"]).removeprefix("Value error, "))
+
+
+def _path_in_file(source: DefinitionSource, path: PathInFile) -> PathInFile:
+    """Leave out what pydantic inserts: it names the member of a union by its tag (questions, 0, slider, maximum)."""
+    known: PathInFile = ()
+    for position, part in enumerate(path):
+        if (*known, part) in source.lines or position == len(path) - 1:
+            known = (*known, part)
+    return known
