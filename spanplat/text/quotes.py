@@ -1,0 +1,256 @@
+"""Finding a quoted passage in a text: exactly first, then ignoring letter case and white space, at last (if asked) approximately.
+
+Whatever the rule ignores, the offsets found always refer to the original text.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+from spanplat.text.fuzzy import closest_passages
+
+Rule = Literal["exact", "ignoring-case", "ignoring-space", "ignoring-case-and-space", "approximate"]
+ChosenBy = Literal["only-one", "occurrence", "nearest"]
+Spaces = Literal["keep", "collapse", "drop"]
+
+# A text made to defeat the search (a long periodic quote that never ends on a character's edge) would take quadratic
+# time.
+_MOST_REJECTED = 10_000
+_WHITE_SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Where a quote stands: half-open code-point offsets, the rule that found it, and how it was chosen among several places."""
+
+    start: int
+    end: int
+    rule: Rule
+    chosen_by: ChosenBy = "only-one"
+    distance: int = 0
+    """Edits between quote and text; above 0 only under the rule "approximate"."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotLocated:
+    """Why a quote has no place; ``reason`` completes the sentence "The quote …"."""
+
+    reason: str
+    ambiguous: bool = False
+
+
+class _Place(NamedTuple):
+    position: int
+    """In the folded text; the other two are offsets of the original."""
+    start: int
+    end: int
+
+
+# Each step of the search: its name, whether case is folded, what happens to white space. Runs of white space are
+# compared as one space before they are dropped altogether, because a quote without its spaces fits in more places than
+# was meant.
+_STEPS: tuple[tuple[Rule, bool, Spaces], ...] = (
+    ("exact", False, "keep"),
+    ("ignoring-case", True, "keep"),
+    ("ignoring-space", False, "collapse"),
+    ("ignoring-case-and-space", True, "collapse"),
+    ("ignoring-space", False, "drop"),
+    ("ignoring-case-and-space", True, "drop"),
+)
+
+
+def locate_quote(
+    text: str, quote: str, *, near: int | None = None, occurrence: int | None = None, most_edits: float = 0.0
+) -> Located | NotLocated:
+    """Find a quote in a text.
+
+    Parameters
+    ----------
+    text
+        The stored text.
+    quote
+        The passage to find, as a person or a model wrote it.
+    near
+        Where it is thought to start, in code points; among several places the nearest wins (of two as near, the
+        earlier).
+    occurrence
+        Which of several places is meant, counted from 0 without overlaps as ``str.count`` does; goes before ``near``.
+        Where there is only one place, it is taken whatever the number says.
+    most_edits
+        Share of the quote's characters that may be inserted, deleted or replaced when nothing else finds it; 0 turns
+        this off.
+
+    Returns
+    -------
+    Located or NotLocated
+        The place and the rule that found it, or the reason why there is none (also when there are several and no hint
+        decides).
+    """
+    if not quote.strip():
+        return NotLocated("is empty")
+    seen: set[tuple[str, str]] = set()
+    for rule, fold_case, spaces in _STEPS:
+        view, needle = _View(text, fold_case, spaces), _folded(quote, fold_case, spaces)
+        if (view.folded, needle) in seen:  # this step ignores nothing that the text or the quote contains
+            continue
+        seen.add((view.folded, needle))
+        found = _choose(view, needle, rule, near, occurrence)
+        if found is not None:
+            return found
+    return _approximate(text, quote, near, most_edits) if most_edits > 0 else NotLocated("does not occur in the text")
+
+
+def same_ignoring(one: str, other: str) -> Rule | None:
+    """Return the strictest rule under which two passages are the same, or None when they differ under all of them.
+
+    Examples
+    --------
+    >>> same_ignoring("Straße", "STRASSE"), same_ignoring("a b", "a\\n b"), same_ignoring("a", "b")
+    ('ignoring-case', 'ignoring-space', None)
+    """
+    for rule, fold_case, spaces in _STEPS:
+        if _folded(one, fold_case, spaces) == _folded(other, fold_case, spaces):
+            return rule
+    return None
+
+
+class _View:
+    """A text as one step of the search sees it, and the way back to offsets of the original."""
+
+    def __init__(self, text: str, fold_case: bool, spaces: Spaces) -> None:
+        self.text = text
+        self.folded = _folded(text, fold_case, spaces, strip=False)
+        self._fold_case, self._spaces = fold_case, spaces
+
+    @cached_property
+    def _origin(self) -> list[int] | None:
+        """Positions that the folded characters came from; None when all kept their place (folding never shortens a character)."""
+        if self._spaces == "keep" and len(self.folded) == len(self.text):
+            return None
+        return _origins(self.text, self._fold_case, self._spaces)
+
+    def position_of(self, offset: int) -> int:
+        """Return the first position in the view that came from this original offset or a later one."""
+        return max(0, offset) if self._origin is None else bisect_left(self._origin, offset)
+
+    def widened(self, position: int, end: int) -> tuple[int, int]:
+        """Return original offsets of a passage of the view, with the whole of the characters it touches."""
+        return (position, end) if self._origin is None else (self._origin[position], self._origin[end - 1] + 1)
+
+    def place(self, position: int, end: int) -> tuple[int, int] | None:
+        """Return original offsets of a passage of the view; None where it begins or ends inside a character, or cuts a word."""
+        origin = self._origin
+        if origin is not None:
+            begins_inside = position > 0 and origin[position - 1] == origin[position]
+            if begins_inside or (end < len(origin) and origin[end] == origin[end - 1]):
+                return None
+        start, stop = self.widened(position, end)
+        if self._spaces == "drop" and (_inside_word(self.text, start) or _inside_word(self.text, stop)):
+            return None
+        return start, stop
+
+    def places_from(self, needle: str, first: int) -> Iterator[_Place]:
+        """Yield the places of the needle that begin at ``first`` or later, left to right, overlapping ones too."""
+        rejected, position = 0, self.folded.find(needle, first)
+        while position >= 0 and rejected < _MOST_REJECTED:
+            placed = self.place(position, position + len(needle))
+            if placed is None:
+                rejected += 1
+            else:
+                yield _Place(position, *placed)
+            position = self.folded.find(needle, position + 1)
+
+    def places_before(self, needle: str, first: int) -> Iterator[_Place]:
+        """Yield the places of the needle that begin before ``first``, right to left, overlapping ones too."""
+        rejected, position = 0, self.folded.rfind(needle, 0, first + len(needle) - 1)
+        while position >= 0 and rejected < _MOST_REJECTED:
+            placed = self.place(position, position + len(needle))
+            if placed is None:
+                rejected += 1
+            else:
+                yield _Place(position, *placed)
+            position = self.folded.rfind(needle, 0, position + len(needle) - 1)
+
+
+def _folded(passage: str, fold_case: bool, spaces: Spaces, *, strip: bool = True) -> str:
+    if spaces != "keep":
+        passage = _WHITE_SPACE.sub(" " if spaces == "collapse" else "", passage.strip() if strip else passage)
+    return passage.casefold() if fold_case else passage
+
+
+def _origins(text: str, fold_case: bool, spaces: Spaces) -> list[int]:
+    """Return, for each character of the folded text, the position of the character it came from."""
+    origin: list[int] = []
+    after_space = False
+    for position, character in enumerate(text):
+        if spaces != "keep" and character.isspace():
+            if spaces == "collapse" and not after_space:
+                origin.append(position)
+            after_space = True
+            continue
+        after_space = False
+        origin.append(position)
+        if fold_case and character > "\x7f":
+            origin.extend([position] * (len(character.casefold()) - 1))
+    return origin
+
+
+def _inside_word(text: str, position: int) -> bool:
+    """Say whether a cut at this position splits a word or number; scripts without case write words together and are let through."""
+    if not 0 < position < len(text):
+        return False
+    return all(c.isdecimal() or c.lower() != c.upper() for c in text[position - 1 : position + 1])
+
+
+def _choose(
+    view: _View, needle: str, rule: Rule, near: int | None, occurrence: int | None
+) -> Located | NotLocated | None:
+    places = view.places_from(needle, 0)
+    first = next(places, None)
+    if first is None:
+        return None
+    if next(places, None) is None:
+        return Located(first.start, first.end, rule)
+    if occurrence is not None:
+        counted = _counted(view, needle, occurrence)
+        if counted is not None:
+            return Located(counted.start, counted.end, rule, "occurrence")
+    if near is not None:
+        nearest = _nearest(view, needle, near)
+        return Located(nearest.start, nearest.end, rule, "nearest")
+    return NotLocated("occurs in several places, and nothing says which one is meant", ambiguous=True)
+
+
+def _counted(view: _View, needle: str, occurrence: int) -> _Place | None:
+    place, position = None, 0
+    for _ in range(occurrence + 1):
+        place = next(view.places_from(needle, position), None)
+        if place is None:
+            return None
+        position = place.position + len(needle)
+    return place
+
+
+def _nearest(view: _View, needle: str, near: int) -> _Place:
+    """Return the place whose start is nearest; called only when there is one."""
+    at = view.position_of(near)
+    around = [next(view.places_before(needle, at), None), next(view.places_from(needle, at), None)]
+    return min((place for place in around if place is not None), key=lambda place: abs(place.start - near))
+
+
+def _approximate(text: str, quote: str, near: int | None, most_edits: float) -> Located | NotLocated:
+    view, needle = _View(text, True, "collapse"), _folded(quote, True, "collapse")
+    passages = closest_passages(view.folded, needle, int(most_edits * len(needle)))
+    if not passages:
+        return NotLocated("does not occur in the text, not even approximately")
+    places = [(*view.widened(passage.start, passage.end), passage.distance) for passage in passages]
+    if len(places) == 1:
+        start, end, distance = places[0]
+        return Located(start, end, "approximate", distance=distance)
+    if near is None:
+        return NotLocated("occurs approximately in several places, and nothing says which one is meant", ambiguous=True)
+    start, end, distance = min(places, key=lambda place: abs(place[0] - near))
+    return Located(start, end, "approximate", "nearest", distance)
