@@ -53,7 +53,7 @@ def _start_of(text: str, pattern: str, end: int, distance: int) -> int:
 
 
 def _distances(pattern: str, text: str, *, anchored: bool) -> Iterator[int]:
-    """Yield, after each character, the distance of the pattern to the best passage ending there (anchored: starting at 0)."""
+    """Yield, after each character, the distance to the best passage ending there (anchored: that starts at 0)."""
     every = (1 << len(pattern)) - 1
     top = 1 << (len(pattern) - 1)
     where: dict[str, int] = {}

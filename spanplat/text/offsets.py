@@ -1,4 +1,4 @@
-"""Conversion between offsets in Unicode code points (Python, the database, every file) and in UTF-16 units (browsers)."""
+"""Offsets in Unicode code points (Python, the database, every file) and in UTF-16 units (browsers)."""
 
 import re
 from bisect import bisect_left

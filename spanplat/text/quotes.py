@@ -1,4 +1,4 @@
-"""Finding a quoted passage in a text: exactly first, then ignoring letter case and white space, at last (if asked) approximately.
+"""Finding a quote in a text: exactly, then ignoring letter case and white space, at last (if asked) approximately.
 
 Whatever the rule ignores, the offsets found always refer to the original text.
 """
@@ -18,13 +18,13 @@ Spaces = Literal["keep", "collapse", "drop"]
 
 # A text made to defeat the search (a long periodic quote that never ends on a character's edge) would take quadratic
 # time.
-_MOST_REJECTED = 10_000
+_MOST_REJECTED = 1_000
 _WHITE_SPACE = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """Where a quote stands: half-open code-point offsets, the rule that found it, and how it was chosen among several places."""
+    """Where a quote stands (half-open, in code points), the rule that found it, how it was chosen of several places."""
 
     start: int
     end: int
@@ -104,11 +104,11 @@ def locate_quote(
 
 
 def same_ignoring(one: str, other: str) -> Rule | None:
-    """Return the strictest rule under which two passages are the same, or None when they differ under all of them.
+    r"""Return the strictest rule under which two passages are the same, or None when they differ under all of them.
 
     Examples
     --------
-    >>> same_ignoring("Straße", "STRASSE"), same_ignoring("a b", "a\\n b"), same_ignoring("a", "b")
+    >>> same_ignoring("Straße", "STRASSE"), same_ignoring("a b", "a\n b"), same_ignoring("a", "b")
     ('ignoring-case', 'ignoring-space', None)
     """
     for rule, fold_case, spaces in _STEPS:
@@ -127,7 +127,7 @@ class _View:
 
     @cached_property
     def _origin(self) -> list[int] | None:
-        """Positions that the folded characters came from; None when all kept their place (folding never shortens a character)."""
+        """Positions that the folded characters came from; None when all kept theirs (folding never shortens one)."""
         if self._spaces == "keep" and len(self.folded) == len(self.text):
             return None
         return _origins(self.text, self._fold_case, self._spaces)
@@ -141,7 +141,7 @@ class _View:
         return (position, end) if self._origin is None else (self._origin[position], self._origin[end - 1] + 1)
 
     def place(self, position: int, end: int) -> tuple[int, int] | None:
-        """Return original offsets of a passage of the view; None where it begins or ends inside a character, or cuts a word."""
+        """Return original offsets of a passage of the view; None where it cuts a character, or (spaces dropped) a word."""
         origin = self._origin
         if origin is not None:
             begins_inside = position > 0 and origin[position - 1] == origin[position]
@@ -199,7 +199,7 @@ def _origins(text: str, fold_case: bool, spaces: Spaces) -> list[int]:
 
 
 def _inside_word(text: str, position: int) -> bool:
-    """Say whether a cut at this position splits a word or number; scripts without case write words together and are let through."""
+    """Say whether a cut here splits a word or number; scripts without case may write words together and pass."""
     if not 0 < position < len(text):
         return False
     return all(c.isdecimal() or c.lower() != c.upper() for c in text[position - 1 : position + 1])
