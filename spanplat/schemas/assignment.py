@@ -66,10 +66,10 @@ class ItemSettings(Strict):
 class BatchSettings(Strict):
     """How items are put together for one annotator at a time."""
 
-    regular: int = Field(default=10, ge=1)
-    """Items with unknown answers in a batch (the last batch may have fewer)."""
+    regular: int = Field(default=10, ge=0)
+    """Items with unknown answers in a batch (the last batch may have fewer); with 0 there is one batch, of gold alone."""
     attention: int = Field(default=0, ge=0)
-    """Attention checks mixed into each batch, drawn from the campaign's must-mark and must-abstain checks."""
+    """Attention checks mixed into each batch, drawn from the must-mark, must-abstain and known-answer checks."""
     gold: int = Field(default=0, ge=0)
     """Gold items mixed into each batch."""
     tutorial: int = Field(default=0, ge=0)
@@ -88,6 +88,8 @@ class BatchSettings(Strict):
     def _sampled_number(self) -> "BatchSettings":
         if self.sampling == "sample" and self.batches is None:
             raise ValueError("sampling needs the number of batches; state batches, or use sampling: partition")
+        if self.regular == 0 and self.gold == 0:
+            raise ValueError("a batch without regular items needs gold items; set regular, gold, or both")
         return self
 
 
@@ -98,7 +100,7 @@ class Group(Named):
 class AnnotatorSettings(Strict):
     """How many annotators each output gets, and how long one may hold a batch."""
 
-    per_output: float = Field(default=1, ge=1, le=100)
+    per_output: float = Field(default=1, ge=1, le=10_000)
     """Annotators per output and group; 1.4 means once, and 40 % of the batches twice."""
     lease_minutes: int = Field(default=60, ge=1, le=10080)
     """A batch untouched for so long returns to the pool; every save renews the lease."""

@@ -76,6 +76,17 @@ class GoldCheck(Check):
     minimum: float = Field(default=0.5, ge=0, le=1)
 
 
+class KnownAnswerCheck(Check):
+    """A text about which one question has known right answers (a label, where no spans are marked)."""
+
+    type: Literal["known_answer"]
+    item: OutputReference
+    question: str
+    """Key of the question."""
+    answers: list[str | int | bool] = Field(min_length=1)
+    """Any of these is right."""
+
+
 class InstructedCheck(Check):
     """A question whose text says which answer to give."""
 
@@ -92,5 +103,6 @@ class TimeFloorCheck(Check):
 
 
 AnyCheck = Annotated[
-    MustMarkCheck | MustAbstainCheck | GoldCheck | InstructedCheck | TimeFloorCheck, Field(discriminator="type")
+    MustMarkCheck | MustAbstainCheck | GoldCheck | KnownAnswerCheck | InstructedCheck | TimeFloorCheck,
+    Field(discriminator="type"),
 ]

@@ -9,7 +9,14 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from spanplat.schemas.assignment import AnnotatorSettings, BatchSettings, DataSelection, Group, ItemSettings
 from spanplat.schemas.base import Strict
 from spanplat.schemas.categories import PALETTE, Category, Severity
-from spanplat.schemas.checks import AnyCheck, GoldCheck, InstructedCheck, MustAbstainCheck, MustMarkCheck
+from spanplat.schemas.checks import (
+    AnyCheck,
+    GoldCheck,
+    InstructedCheck,
+    KnownAnswerCheck,
+    MustAbstainCheck,
+    MustMarkCheck,
+)
 from spanplat.schemas.model_settings import ModelSettings
 from spanplat.schemas.platform import (
     Comprehension,
@@ -131,14 +138,14 @@ class CampaignDefinition(Strict):
     def _check_checks(self) -> None:
         questions = {question.key for question in self.questions}
         for check in self.checks:
-            if isinstance(check, InstructedCheck) and check.question not in questions:
+            if isinstance(check, (InstructedCheck, KnownAnswerCheck)) and check.question not in questions:
                 raise ValueError(f"check {check.name!r} asks question {check.question!r}, which is not defined")
             if isinstance(check, MustMarkCheck):
                 self._require_category(check.name, check.expected.category)
             if isinstance(check, GoldCheck):
                 for expected in (span for gold in check.golds for span in gold):
                     self._require_category(check.name, expected.category)
-        attention = sum(isinstance(check, (MustMarkCheck, MustAbstainCheck)) for check in self.checks)
+        attention = sum(isinstance(check, (MustMarkCheck, MustAbstainCheck, KnownAnswerCheck)) for check in self.checks)
         gold = sum(isinstance(check, GoldCheck) for check in self.checks)
         if self.batches.attention > attention:
             raise ValueError(
