@@ -1,0 +1,157 @@
+"""The database engine and the two ways to use it: `Database.transaction` to write, `Database.reading` to read.
+
+SQLite runs in WAL mode; a writer takes the write lock at once (``BEGIN IMMEDIATE``), so that no transaction fails halfway when it
+turns from reading to writing. ``synchronous=FULL`` makes a commit durable before anybody is told of it.
+"""
+
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlalchemy.orm import Session
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from spanplat.errors import InvalidInput, Unavailable
+
+if sys.platform != "win32":
+    import fcntl
+
+BUSY_TIMEOUT_MS = 30_000
+
+
+class WriteQueue:
+    """Lines the writers of one SQLite file up, within a process and between processes.
+
+    SQLite's own busy handler polls with growing pauses, so that under load a writer may starve while others come and go. A lock on
+    a file beside the database hands over at once and costs some ten microseconds.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._thread_lock = threading.Lock()
+        self._descriptor = -1
+        self._pid = 0
+
+    @contextlib.contextmanager
+    def turn(self) -> Iterator[None]:
+        """Wait for our turn to write; the turn ends with the block, or with the process."""
+        with self._thread_lock:
+            if sys.platform == "win32":  # one process serves there, so the lock between threads is enough
+                yield
+                return
+            if (
+                self._pid != os.getpid()
+            ):  # a lock on a descriptor inherited through fork would be shared with the parent
+                self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+                self._pid = os.getpid()
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+            try:
+                yield
+            finally:
+                fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+
+
+class Database:
+    """One database: an engine and the transactions on it.
+
+    Parameters
+    ----------
+    url
+        SQLAlchemy URL, SQLite or PostgreSQL (psycopg 3).
+    pool_size
+        Connections kept open per process (PostgreSQL).
+
+    Raises
+    ------
+    InvalidInput
+        If the URL is not one of a supported database.
+    """
+
+    def __init__(self, url: str, *, pool_size: int = 16) -> None:
+        self.url = url
+        self.write_queue: WriteQueue | None = None
+        try:
+            self.engine = _create_engine(url, pool_size)
+        except (ArgumentError, ModuleNotFoundError) as error:
+            raise InvalidInput(
+                f"SPANPLAT_DATABASE_URL is not a database address ({error}); use sqlite:///path or postgresql://user@host/name"
+            ) from error
+        if self.engine.dialect.name not in ("sqlite", "postgresql"):
+            raise InvalidInput(f"{self.engine.dialect.name} is not supported; use SQLite or PostgreSQL")
+        if self.is_sqlite:
+            if not self.engine.url.database or self.engine.url.database == ":memory:":
+                raise InvalidInput("SQLite needs a file that several processes can open: sqlite:///path/to/file")
+            self.write_queue = WriteQueue(Path(self.engine.url.database + "-queue"))
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether this is SQLite (else PostgreSQL)."""
+        return self.engine.dialect.name == "sqlite"
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[Session]:
+        """Give a session that may write; commit when the block ends, roll back when it raises."""
+        with (
+            self.write_queue.turn() if self.write_queue else contextlib.nullcontext(),
+            self._connect(writes=True) as connection,
+            connection.begin(),
+            Session(connection, expire_on_commit=False) as session,
+        ):
+            yield session
+            session.flush()
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Session]:
+        """Give a session on one consistent snapshot; whatever it changes is rolled back."""
+        with self._connect(writes=False) as connection, Session(connection, expire_on_commit=False) as session:
+            yield session
+
+    @contextlib.contextmanager
+    def _connect(self, *, writes: bool) -> Iterator[Connection]:
+        try:
+            connection = self.engine.connect()
+        except OperationalError as error:
+            raise Unavailable(f"the database does not answer: {error.orig}") from error
+        with connection:
+            if not self.is_sqlite and not writes:
+                connection = connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            yield connection.execution_options(spanplat_writes=writes)
+
+    def dispose(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+
+def _create_engine(url: str, pool_size: int) -> Engine:
+    if not url.startswith("sqlite"):
+        return create_engine(url, pool_size=pool_size, max_overflow=pool_size, pool_pre_ping=True)
+    engine = create_engine(url, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000, "check_same_thread": False})
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _entry: ConnectionPoolEntry) -> None:
+    connection.isolation_level = None  # the driver must not begin transactions of its own
+    cursor = connection.cursor()
+    for pragma in (
+        f"busy_timeout = {BUSY_TIMEOUT_MS}",
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "foreign_keys = ON",
+        "cache_size = -32768",
+        "temp_store = MEMORY",
+    ):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("spanplat_writes", True)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN DEFERRED")

@@ -1,0 +1,107 @@
+"""Creating and upgrading the database."""
+
+from dataclasses import dataclass
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy.exc import OperationalError
+
+from spanplat import paths
+from spanplat.db import Database
+from spanplat.errors import InvalidInput, Unavailable
+
+
+@dataclass(frozen=True)
+class SchemaState:
+    """Version of the database's schema beside the one this spanplat needs."""
+
+    present: str | None
+    """None when the database is empty."""
+    needed: str
+    known: bool
+    """Whether this spanplat knows the present version; an unknown one was made by a newer spanplat."""
+
+    @property
+    def is_current(self) -> bool:
+        """Whether nothing needs to be done."""
+        return self.present == self.needed
+
+
+def configuration() -> Config:
+    """Return Alembic's configuration, which lives in code so that the wheel needs no ini file."""
+    config = Config()
+    config.set_main_option("script_location", str(paths.MIGRATIONS))
+    config.set_main_option("path_separator", "os")
+    return config
+
+
+def inspect_schema(database: Database) -> SchemaState:
+    """Compare the database's schema version with the one needed.
+
+    Raises
+    ------
+    Unavailable
+        If the database does not answer.
+    """
+    scripts = ScriptDirectory.from_config(configuration())
+    needed = scripts.get_current_head()
+    if needed is None:
+        raise Unavailable(f"no migrations were found in {paths.MIGRATIONS}; the installation is incomplete")
+    try:
+        with database.engine.connect().execution_options(spanplat_writes=False) as connection:
+            present = MigrationContext.configure(connection).get_current_revision()
+    except OperationalError as error:
+        raise Unavailable(f"the database does not answer: {error.orig}") from error
+    known = present is None or any(script.revision == present for script in scripts.walk_revisions())
+    return SchemaState(present, needed, known)
+
+
+def initialise(database: Database) -> SchemaState:
+    """Create the database or upgrade it to the version this spanplat needs; do nothing when it is current.
+
+    Returns
+    -------
+    SchemaState
+        What was found before.
+
+    Raises
+    ------
+    InvalidInput
+        If the database was made by a newer spanplat.
+    """
+    state = inspect_schema(database)
+    if not state.known:
+        raise InvalidInput(_newer(state))
+    if not state.is_current:
+        config = configuration()
+        with database.engine.connect() as connection:
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+            connection.commit()
+    return state
+
+
+def require_current(database: Database) -> None:
+    """Raise unless the database is of the version this spanplat needs.
+
+    Raises
+    ------
+    InvalidInput
+        With the command that mends it.
+    """
+    state = inspect_schema(database)
+    if state.present is None:
+        raise InvalidInput("there is no database here yet; create it with: spanplat init")
+    if not state.known:
+        raise InvalidInput(_newer(state))
+    if not state.is_current:
+        raise InvalidInput("the database was made by an older spanplat; upgrade it with: spanplat init")
+
+
+def _newer(state: SchemaState) -> str:
+    return (
+        f"the database has schema version {state.present}, which this spanplat does not know (it needs {state.needed}): "
+        "it was made by a newer spanplat; install that version, or point SPANPLAT_DATABASE_URL or SPANPLAT_HOME elsewhere"
+    )

@@ -1,0 +1,122 @@
+"""What all tests share: both databases, the research data, and which of them this run has."""
+
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.exc import OperationalError
+
+from spanplat.db import Database
+from spanplat.services.schema import initialise
+
+ROOT = Path(__file__).parent.parent
+POSTGRESQL_URL = os.environ.get("SPANPLAT_TEST_POSTGRESQL_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/postgres")
+SERVICES_REQUIRED = bool(os.environ.get("SPANPLAT_TEST_REQUIRE_SERVICES"))
+
+
+def skip_or_fail(reason: str) -> None:
+    """Skip what this machine cannot run; where services are required (in CI), fail instead."""
+    if SERVICES_REQUIRED:
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def research_data() -> Path:
+    """The folder with the public research data."""
+    folder = Path(os.environ.get("SPANPLAT_TEST_DATA", ROOT.parent / "shared" / "data"))
+    if not (folder / "d2t-eval").is_dir():
+        skip_or_fail(f"the research data is not at {folder}; set SPANPLAT_TEST_DATA")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[Engine]:
+    """An administrative connection to the PostgreSQL server."""
+    engine = create_engine(POSTGRESQL_URL, isolation_level="AUTOCOMMIT", connect_args={"connect_timeout": 3})
+    try:
+        engine.connect().close()
+    except OperationalError as error:
+        skip_or_fail(f"PostgreSQL does not answer at {engine.url!r} (set SPANPLAT_TEST_POSTGRESQL_URL): {error.orig}")
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture(scope="session")
+def postgresql_template(postgresql_server: Engine) -> Iterator[str]:
+    """Name of a migrated PostgreSQL database that tests copy."""
+    name = f"spanplat_template_{uuid.uuid4().hex}"
+    with postgresql_server.connect() as connection:
+        connection.exec_driver_sql(f'CREATE DATABASE "{name}"')
+    database = Database(postgresql_server.url.set(database=name).render_as_string(hide_password=False))
+    initialise(database)
+    database.dispose()
+    yield name
+    with postgresql_server.connect() as connection:
+        connection.exec_driver_sql(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Bytes of a migrated SQLite file that tests copy."""
+    path = tmp_path_factory.mktemp("template") / "template.sqlite3"
+    database = Database(f"sqlite:///{path}")
+    initialise(database)
+    with database.engine.connect() as connection:
+        connection.exec_driver_sql("COMMIT")
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.exec_driver_sql("BEGIN")
+    database.dispose()
+    return path.read_bytes()
+
+
+@pytest.fixture
+def make_sqlite(tmp_path: Path, sqlite_template: bytes) -> Callable[[], str]:
+    """Make fresh migrated SQLite databases; each call returns the URL of one."""
+
+    def make() -> str:
+        path = tmp_path / f"{uuid.uuid4().hex}.sqlite3"
+        path.write_bytes(sqlite_template)
+        return f"sqlite:///{path}"
+
+    return make
+
+
+@pytest.fixture
+def postgresql_url(postgresql_server: Engine, postgresql_template: str) -> Iterator[str]:
+    """URL of a fresh migrated PostgreSQL database."""
+    name = f"spanplat_test_{uuid.uuid4().hex}"
+    with postgresql_server.connect() as connection:
+        connection.exec_driver_sql(f'CREATE DATABASE "{name}" TEMPLATE "{postgresql_template}"')
+    yield postgresql_server.url.set(database=name).render_as_string(hide_password=False)
+    with postgresql_server.connect() as connection:
+        connection.exec_driver_sql(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """URL of a fresh migrated database; the test runs once on each kind."""
+    if request.param == "sqlite":
+        make: Callable[[], str] = request.getfixturevalue("make_sqlite")
+        return make()
+    url: str = request.getfixturevalue("postgresql_url")
+    return url
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    """A fresh migrated database; the test runs once on SQLite and once on PostgreSQL."""
+    database = Database(database_url)
+    yield database
+    database.dispose()
+
+
+@pytest.fixture
+def sqlite_database(make_sqlite: Callable[[], str]) -> Iterator[Database]:
+    """A fresh migrated SQLite database, for tests that do not depend on the kind."""
+    database = Database(make_sqlite())
+    yield database
+    database.dispose()
