@@ -41,7 +41,6 @@ def upgrade() -> None:
         sa.Column("status", sa.String(), nullable=False),
         sa.Column("definition", sa.JSON(), nullable=False),
         sa.Column("definition_sha256", sa.String(length=64), nullable=False),
-        sa.Column("revision", sa.Integer(), nullable=False),
         sa.Column("imported_from", sa.JSON(), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_campaign")),
@@ -237,6 +236,7 @@ def upgrade() -> None:
         sa.Column("lease_expires_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("submitted_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("outcome", sa.String(), nullable=True),
+        sa.Column("excluded", sa.Boolean(), nullable=False),
         sa.CheckConstraint("(status = 'open') = (annotator_id IS NULL)", name=op.f("ck_assignment_holder")),
         sa.ForeignKeyConstraint(["annotator_id"], ["annotator.id"], name=op.f("fk_assignment_annotator_id_annotator")),
         sa.ForeignKeyConstraint(

@@ -1,7 +1,7 @@
 """The tables, as typed SQLAlchemy models."""
 
 from spanplat.models.annotation import Annotation, CheckResult, JudgedSpan, Qualification, Span, Unplaced
-from spanplat.models.assignment import FINISHED, REPLACED, Annotator, Assignment, AssignmentStatus, Participation
+from spanplat.models.assignment import COUNTED, FINISHED, REPLACED, Annotator, Assignment, AssignmentStatus, Participation
 from spanplat.models.base import Base
 from spanplat.models.campaign import Batch, BatchItem, Campaign, CampaignStatus, Category, Item, ItemOutput, ItemRole
 from spanplat.models.dataset import Dataset, Example, Output, SourceText, System
@@ -9,6 +9,7 @@ from spanplat.models.people import ApiToken, Event, Role, User
 from spanplat.models.work import AgreementResult, Completion, Job, JobState
 
 __all__ = [
+    "COUNTED",
     "FINISHED",
     "REPLACED",
     "AgreementResult",

@@ -24,6 +24,8 @@ class AssignmentStatus(StrEnum):
 
 
 FINISHED = (AssignmentStatus.SUBMITTED, AssignmentStatus.ACCEPTED)
+COUNTED = (AssignmentStatus.HELD, *FINISHED)
+"""States whose completed annotations enter figures."""
 REPLACED = (AssignmentStatus.REJECTED, AssignmentStatus.RETURNED, AssignmentStatus.EXPIRED)
 """States of history rows: another row holds the seat."""
 
@@ -116,5 +118,7 @@ class Assignment(Base):
     submitted_at: Mapped[datetime | None]
     outcome: Mapped[str | None]
     """Which completion code was earned: completed, failed_attention, screened_out."""
+    excluded: Mapped[bool] = mapped_column(default=False)
+    """Left out of every figure, because a check that says so was failed; kept all the same."""
     batch: Mapped[Batch] = relationship()
     annotator: Mapped[Annotator | None] = relationship()

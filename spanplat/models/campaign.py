@@ -43,8 +43,6 @@ class Campaign(Base):
     status: Mapped[str] = mapped_column(default=CampaignStatus.DRAFT)
     definition: Mapped[dict[str, Any]]
     definition_sha256: Mapped[Sha256]
-    revision: Mapped[int] = mapped_column(default=0)
-    """Counts completed annotations added or changed; figures name the revision they were computed from."""
     imported_from: Mapped[dict[str, Any] | None]
     """What an imported campaign was read from: format, settings as received, report."""
     created_at: Mapped[Now]

@@ -1,0 +1,41 @@
+"""What an annotator's page sends: the work on one item."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from spanplat.schemas.base import Strict
+from spanplat.schemas.record import Side
+
+
+class SubmittedSpan(Strict):
+    """One marked span; ``text`` repeats the characters it covers, so that a shifted offset is noticed."""
+
+    start: int = Field(ge=0)
+    end: int = Field(ge=0)
+    category: str
+    """Key of the category."""
+    text: str
+    severity: str | None = None
+    subcategory: str | None = None
+    reason: str | None = Field(default=None, max_length=5000)
+    side: Side = "output"
+    output: int = Field(default=0, ge=0)
+    """Position among the item's outputs."""
+    field: str | None = None
+    """Field of the source, for spans on that side."""
+    attributes: dict[str, Any] | None = None
+    origin: dict[str, Any] | None = None
+    """The suggestion it started as."""
+
+
+class Submission(Strict):
+    """One save of one item."""
+
+    revision: int = Field(ge=0)
+    """Revision the page started from; 0 before the first save."""
+    status: Literal["draft", "complete"]
+    spans: list[SubmittedSpan] = Field(default=[], max_length=2000)
+    answers: dict[str, Any] = {}
+    seconds: float | None = Field(default=None, ge=0, le=1_000_000)
+    """Time spent on the item so far, idle and hidden time apart."""

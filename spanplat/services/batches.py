@@ -1,0 +1,141 @@
+"""Building batches: which items stand together, where the checks go, and how many annotators each batch gets."""
+
+import random
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from itertools import cycle, islice
+
+from spanplat.models import ItemRole
+from spanplat.schemas.assignment import AnnotatorSettings, BatchSettings
+
+
+@dataclass(frozen=True)
+class PlannedItem:
+    """An item that can be put into batches; ``number`` counts the campaign's items."""
+
+    number: int
+    role: str = ItemRole.REGULAR
+    check: str | None = None
+    system: str = ""
+    example: str = ""
+    split: str = ""
+
+
+def plan_batches(
+    regular: Sequence[PlannedItem],
+    attention: Sequence[PlannedItem],
+    gold: Sequence[PlannedItem],
+    settings: BatchSettings,
+) -> list[list[PlannedItem]]:
+    """Put items into batches, reproducibly from the settings' seed.
+
+    Parameters
+    ----------
+    regular, attention, gold
+        Items by role.
+    settings
+        Sizes, sampling, positions of checks, balance and seed.
+
+    Returns
+    -------
+    list of list of PlannedItem
+        The batches, each in the order shown.
+    """
+    rng = random.Random(settings.seed)  # noqa: S311
+    batches = _sample(regular, settings, rng) if settings.sampling == "sample" else _partition(regular, settings, rng)
+    attention_supply, gold_supply = _supply(attention, rng), _supply(gold, rng)
+    planned = []
+    for batch in batches:
+        checks = [*islice(attention_supply, settings.attention), *islice(gold_supply, settings.gold)]
+        tutorial = [PlannedItem(item.number, ItemRole.TUTORIAL, item.check) for item in gold if item not in checks]
+        planned.append([*tutorial[: settings.tutorial], *_mix(batch, checks, settings.positions, rng)])
+    return planned
+
+
+def plan_seats(batches: int, settings: AnnotatorSettings, groups: Sequence[str], seed: int) -> list[list[str | None]]:
+    """Decide the seats of every batch.
+
+    Parameters
+    ----------
+    batches
+        Number of batches.
+    settings
+        Annotators per output; a fraction gives that share of the batches, drawn at random, one more.
+    groups
+        Keys of the groups; each gets its own seats on every batch.
+    seed
+        For the draw.
+
+    Returns
+    -------
+    list of list of (str or None)
+        For each batch the group of each seat, in the order of slot numbers.
+    """
+    rng = random.Random(seed)  # noqa: S311
+    whole = int(settings.per_output)
+    more = set(rng.sample(range(batches), round((settings.per_output - whole) * batches)))
+    return [
+        [group for _ in range(whole + (number in more)) for group in (groups or [None])]  # type: ignore[list-item]
+        for number in range(batches)
+    ]
+
+
+def _partition(items: Sequence[PlannedItem], settings: BatchSettings, rng: random.Random) -> list[list[PlannedItem]]:
+    if settings.regular == 0 or not items:
+        return [[]]
+    ordered = _balanced(items, settings, rng)
+    return [ordered[first : first + settings.regular] for first in range(0, len(ordered), settings.regular)]
+
+
+def _sample(items: Sequence[PlannedItem], settings: BatchSettings, rng: random.Random) -> list[list[PlannedItem]]:
+    """Draw each batch without repeats inside it, going through all items before any comes a second time."""
+    size = min(settings.regular, len(items))
+    pool: list[PlannedItem] = []
+    batches = []
+    for _ in range(settings.batches or 1):
+        if len(pool) < size:
+            fresh = [item for item in _balanced(items, settings, rng) if item not in pool]
+            pool += fresh
+        batches.append(pool[:size])
+        pool = pool[size:]
+    return batches
+
+
+def _balanced(items: Sequence[PlannedItem], settings: BatchSettings, rng: random.Random) -> list[PlannedItem]:
+    """Shuffle, then deal the strata out in turn so that any stretch holds about as many of each."""
+    shuffled = rng.sample(items, len(items))
+    if not settings.balance:
+        return shuffled
+    strata: dict[Hashable, list[PlannedItem]] = defaultdict(list)
+    for item in shuffled:
+        strata[tuple(getattr(item, name) for name in settings.balance)].append(item)
+    # The j-th of a stratum's n items belongs at (j + 1/2) / n of the way through.
+    placed = [
+        ((position + 0.5) / len(stratum), order, item)
+        for order, stratum in enumerate(strata.values())
+        for position, item in enumerate(stratum)
+    ]
+    return [item for _, _, item in sorted(placed, key=lambda entry: entry[:2])]
+
+
+def _supply(checks: Sequence[PlannedItem], rng: random.Random) -> "cycle[PlannedItem]":
+    """Hand the checks out in turn, so that each is used about equally often and none twice in a batch."""
+    return cycle(rng.sample(checks, len(checks)))
+
+
+def _mix(
+    items: Sequence[PlannedItem], checks: Sequence[PlannedItem], positions: str, rng: random.Random
+) -> list[PlannedItem]:
+    """Put checks among items: at random places, evenly apart, or in the same places in every batch."""
+    total = len(items) + len(checks)
+    match positions:
+        case "random":
+            places = sorted(rng.sample(range(total), len(checks)))
+        case "spread":
+            places = [int((number + 0.5) * total / len(checks)) for number in range(len(checks))]
+        case _:
+            fixed = random.Random(total)  # noqa: S311
+            places = sorted(fixed.sample(range(total), len(checks)))
+    regular, check = iter(items), iter(checks)
+    return [next(check) if place in set(places) else next(regular) for place in range(total)]

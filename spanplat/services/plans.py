@@ -1,0 +1,204 @@
+"""Planning a campaign: which items, batches and seats its definition asks for, checked against the data there are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from random import Random
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from spanplat.errors import InvalidInput
+from spanplat.models import (
+    Annotation,
+    Assignment,
+    Campaign,
+    ItemOutput,
+    ItemRole,
+    Output,
+    Span,
+)
+from spanplat.schemas.checks import ExpectedSpan, GoldCheck, KnownAnswerCheck, MustAbstainCheck, MustMarkCheck
+from spanplat.schemas.definition import CampaignDefinition
+from spanplat.schemas.definition_file import DefinitionSource, PathInFile, validate_definition
+from spanplat.services.batches import PlannedItem, plan_batches, plan_seats
+from spanplat.services.selection import SelectedOutput, SelectionError, find_outputs, select_outputs
+from spanplat.text import NotLocated, locate_quote
+
+ITEM_CHECKS = (MustMarkCheck, MustAbstainCheck, KnownAnswerCheck, GoldCheck)
+
+
+@dataclass(frozen=True)
+class CampaignPlan:
+    """What creating a campaign would make."""
+
+    definition: CampaignDefinition
+    items: list["ItemPlan"]
+    batches: list[list[PlannedItem]]
+    seats: list[list[str | None]]
+
+
+@dataclass(frozen=True)
+class ItemPlan:
+    """One item to be made."""
+
+    outputs: tuple[SelectedOutput, ...]
+    aspect: str | None = None
+    judged_span_id: int | None = None
+    role: str = ItemRole.REGULAR
+    check: str | None = None
+
+
+def check_definition(session: Session, source: DefinitionSource) -> CampaignPlan:
+    """Validate a definition file against its schema and against the data it selects, and plan the campaign.
+
+    Raises
+    ------
+    InvalidInput
+        With file, line, path, what is wrong and how to mend it.
+    """
+    definition = validate_definition(source)
+    try:
+        return plan_campaign(session, definition)
+    except SelectionError as error:
+        raise InvalidInput(source.message(error.path, str(error))) from error
+
+
+def plan_campaign(session: Session, definition: CampaignDefinition) -> CampaignPlan:
+    """Decide the items, batches and seats of a campaign without writing anything.
+
+    Raises
+    ------
+    SelectionError
+        If the definition asks for data that do not exist, or its name is taken.
+    """
+    if session.scalar(select(Campaign.id).where(Campaign.slug == definition.slug)) is not None:
+        raise SelectionError(("slug",), f"there is a campaign {definition.slug!r} already; choose another slug")
+    if definition.data is None:
+        raise SelectionError(("data",), "an external campaign is imported, not created: spanplat campaign import")
+    for path, slug in _campaigns_named(definition):
+        if session.scalar(select(Campaign.id).where(Campaign.slug == slug)) is None:
+            raise SelectionError(path, f"there is no campaign {slug!r}")
+    checks = _plan_checks(session, definition)
+    checked = {output.id for item in checks for output in item.outputs}
+    selected = [output for output in select_outputs(session, definition.data) if output.id not in checked]
+    items = [*_plan_items(session, definition, selected), *checks]
+    planned = [
+        PlannedItem(
+            number,
+            item.role,
+            item.check,
+            "+".join(output.system for output in item.outputs),
+            item.outputs[0].example,
+            item.outputs[0].split,
+        )
+        for number, item in enumerate(items)
+    ]
+    batches = plan_batches(
+        [item for item in planned if item.role == ItemRole.REGULAR],
+        [item for item in planned if item.role == ItemRole.ATTENTION],
+        [item for item in planned if item.role == ItemRole.GOLD],
+        definition.batches,
+    )
+    groups = [group.key for group in definition.groups]
+    seats = plan_seats(len(batches), definition.annotators, groups, definition.batches.seed)
+    if definition.model is not None:
+        seats = [[None] * definition.model.repeats for _ in batches]
+    return CampaignPlan(definition, items, batches, seats)
+
+
+def _campaigns_named(definition: CampaignDefinition) -> list[tuple[PathInFile, str]]:
+    named: list[tuple[PathInFile, str | None]] = [
+        (("spans", "suggestions_from"), definition.spans.suggestions_from),
+        (("item", "spans_from"), definition.item.spans_from),
+        (
+            ("qualification_required", "campaign"),
+            definition.qualification_required.campaign if definition.qualification_required else None,
+        ),
+        (
+            ("qualification_given", "reference"),
+            definition.qualification_given.reference if definition.qualification_given else None,
+        ),
+        (("model", "examples_from"), definition.model.examples_from if definition.model else None),
+        *(
+            (("annotators", "exclude_campaigns", position), slug)
+            for position, slug in enumerate(definition.annotators.exclude_campaigns)
+        ),
+    ]
+    return [(path, slug) for path, slug in named if slug is not None]
+
+
+def _plan_checks(session: Session, definition: CampaignDefinition) -> list[ItemPlan]:
+    checks = [(position, check) for position, check in enumerate(definition.checks) if isinstance(check, ITEM_CHECKS)]
+    if not checks or definition.data is None:
+        return []
+    references = [(("checks", position, "item"), check.item) for position, check in checks]
+    outputs = find_outputs(session, definition.data.dataset, references)
+    plans = []
+    for (position, check), output in zip(checks, outputs, strict=True):
+        _require_quotes(session, ("checks", position), check, output)
+        role = ItemRole.GOLD if isinstance(check, GoldCheck) else ItemRole.ATTENTION
+        plans.append(ItemPlan((output,), role=role, check=check.name))
+    return plans
+
+
+def _require_quotes(session: Session, path: PathInFile, check: object, output: SelectedOutput) -> None:
+    """Make sure that the expected spans of a check can be found in its text."""
+    expected: Sequence[ExpectedSpan] = ()
+    if isinstance(check, MustMarkCheck):
+        expected = [check.expected]
+    elif isinstance(check, GoldCheck):
+        expected = [span for gold in check.golds for span in gold]
+    text = session.scalars(select(Output.text).where(Output.id == output.id)).one()
+    for span in expected:
+        if span.quote is not None and span.start is None and isinstance(locate_quote(text, span.quote), NotLocated):
+            raise SelectionError(path, f"the text of its item does not contain the expected quote {span.quote!r}")
+        if span.end is not None and span.end > len(text):
+            raise SelectionError(path, f"the expected span ends at {span.end}, but the text has {len(text)} characters")
+
+
+def _plan_items(session: Session, definition: CampaignDefinition, outputs: Sequence[SelectedOutput]) -> list[ItemPlan]:
+    match definition.item.kind:
+        case "output":
+            return [ItemPlan((output,)) for output in outputs]
+        case "aspect":
+            return [ItemPlan((output,), aspect=aspect.key) for output in outputs for aspect in definition.item.aspects]
+        case "pair":
+            return _plan_pairs(outputs, definition.batches.seed)
+        case "span":
+            return _plan_judgements(session, definition, outputs)
+
+
+def _plan_pairs(outputs: Sequence[SelectedOutput], seed: int) -> list[ItemPlan]:
+    rng = Random(seed)  # noqa: S311
+    by_example: dict[int, list[SelectedOutput]] = {}
+    for output in outputs:
+        by_example.setdefault(output.example_id, []).append(output)
+    pairs = [pair for group in by_example.values() for pair in combinations(group, 2)]
+    if not pairs:
+        raise SelectionError(
+            ("data", "systems"), "no example has outputs of two systems, so there are no pairs to compare"
+        )
+    return [ItemPlan((first, second) if rng.random() < 0.5 else (second, first)) for first, second in pairs]
+
+
+def _plan_judgements(
+    session: Session, definition: CampaignDefinition, outputs: Sequence[SelectedOutput]
+) -> list[ItemPlan]:
+    by_id = {output.id: output for output in outputs}
+    rows = session.execute(
+        select(Span.id, ItemOutput.output_id)
+        .join(Span.annotation)
+        .join(Annotation.assignment)
+        .join(Campaign, Campaign.id == Assignment.campaign_id)
+        .join(ItemOutput, (ItemOutput.item_id == Annotation.item_id) & (ItemOutput.position == Span.output_position))
+        .where(Campaign.slug == definition.item.spans_from, Annotation.status == "complete")
+        .order_by(Span.id)
+    )
+    items = [ItemPlan((by_id[output_id],), judged_span_id=span_id) for span_id, output_id in rows if output_id in by_id]
+    if not items:
+        raise SelectionError(
+            ("item", "spans_from"),
+            f"campaign {definition.item.spans_from!r} has no spans on the selected outputs, so there is nothing to judge",
+        )
+    return items

@@ -1,0 +1,132 @@
+"""Choosing the outputs of a campaign, and finding the items that its checks name."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from spanplat.errors import InvalidInput
+from spanplat.models import Dataset, Example, Output, System
+from spanplat.schemas.assignment import DataSelection
+from spanplat.schemas.checks import OutputReference
+from spanplat.schemas.definition_file import PathInFile
+
+
+class SelectionError(InvalidInput):
+    """The data a definition selects do not exist; ``path`` says which part of the definition asks for them."""
+
+    def __init__(self, path: PathInFile, problem: str) -> None:
+        super().__init__(problem)
+        self.path = path
+
+
+@dataclass(frozen=True)
+class SelectedOutput:
+    """An output with the names it goes by."""
+
+    id: int
+    example_id: int
+    split: str
+    example: str
+    system: str
+    length: int
+    """Characters (code points)."""
+
+
+def find_dataset(session: Session, slug: str) -> Dataset:
+    """Return the dataset with this slug.
+
+    Raises
+    ------
+    SelectionError
+        If there is none; the message lists those there are.
+    """
+    dataset = session.scalar(select(Dataset).where(Dataset.slug == slug))
+    if dataset is None:
+        known = ", ".join(session.scalars(select(Dataset.slug).order_by(Dataset.slug))) or "none yet"
+        raise SelectionError(
+            ("data", "dataset"),
+            f"there is no dataset {slug!r} (datasets: {known}); import it with: spanplat dataset import PATH --name {slug}",
+        )
+    return dataset
+
+
+def select_outputs(session: Session, selection: DataSelection) -> list[SelectedOutput]:
+    """Return the outputs a campaign annotates, in a stable order.
+
+    Raises
+    ------
+    SelectionError
+        If a dataset, split, system or example does not exist, or nothing is left.
+    """
+    outputs = _outputs_of(session, find_dataset(session, selection.dataset).id)
+    _require_known("splits", selection.splits, {output.split for output in outputs})
+    _require_known("systems", selection.systems, {output.system for output in outputs})
+    _require_known("examples", selection.examples, {output.example for output in outputs})
+    chosen = [
+        output
+        for output in outputs
+        if (not selection.splits or output.split in selection.splits)
+        and (not selection.systems or output.system in selection.systems)
+        and (not selection.examples or output.example in selection.examples)
+        and (selection.min_characters is None or output.length >= selection.min_characters)
+        and (selection.max_characters is None or output.length <= selection.max_characters)
+    ]
+    if not chosen:
+        raise SelectionError(
+            ("data",),
+            f"nothing is left of the {len(outputs)} outputs of {selection.dataset!r}: each split, system, example and length exists, "
+            "but no output meets them all; take one of the conditions away",
+        )
+    if selection.limit is not None and selection.limit < len(chosen):
+        drawn = set(random.Random(selection.seed).sample(range(len(chosen)), selection.limit))  # noqa: S311
+        chosen = [output for position, output in enumerate(chosen) if position in drawn]
+    return chosen
+
+
+def find_outputs(
+    session: Session, dataset: str, references: Sequence[tuple[PathInFile, OutputReference]]
+) -> list[SelectedOutput]:
+    """Return the outputs that checks refer to, in the order asked.
+
+    Raises
+    ------
+    SelectionError
+        If one does not exist.
+    """
+    known = {
+        (output.split, output.example, output.system): output
+        for output in _outputs_of(session, find_dataset(session, dataset).id)
+    }
+    found = []
+    for path, reference in references:
+        output = known.get((reference.split, reference.example, reference.system))
+        if output is None:
+            raise SelectionError(
+                path,
+                f"dataset {dataset!r} has no output of system {reference.system!r} for example {reference.example!r} "
+                f"in split {reference.split!r}",
+            )
+        found.append(output)
+    return found
+
+
+def _outputs_of(session: Session, dataset_id: int) -> list[SelectedOutput]:
+    rows = session.execute(
+        select(Output.id, Output.example_id, Example.split, Example.key, System.slug, func.length(Output.text))
+        .join(Output.example)
+        .join(Output.system)
+        .where(Example.dataset_id == dataset_id)
+        .order_by(Example.id, System.slug)
+    )
+    return [SelectedOutput(*row) for row in rows]
+
+
+def _require_known(name: str, asked: Sequence[str], known: set[str]) -> None:
+    for position, value in enumerate(asked):
+        if value not in known:
+            listed = sorted(known)
+            shown = ", ".join(listed[:12]) + (f", … ({len(listed)} in all)" if len(listed) > 12 else "")
+            raise SelectionError(("data", name, position), f"{value!r} is not in the dataset ({name}: {shown})")
