@@ -1,0 +1,135 @@
+// Caret mode: with the text focused, arrows move a caret through it, Shift selects. The browser's own selection does the moving, so that
+// words, lines, writing direction and combined characters behave as they do in every text field; this module draws the caret,
+// which browsers show in editable text only.
+
+const MOVES = {
+  ArrowLeft: ["left", "character"],
+  ArrowRight: ["right", "character"],
+  ArrowUp: ["backward", "line"],
+  ArrowDown: ["forward", "line"],
+  Home: ["backward", "lineboundary"],
+  End: ["forward", "lineboundary"],
+};
+
+/**
+ * Dispatches `move` (detail: the character or word now behind the caret) and `extend` after a change of the selection by keys, and
+ * `enter` when Enter is pressed on a selection.
+ */
+export class Caret extends EventTarget {
+  #offset = 0;
+  #frame = 0;
+
+  /**
+   * @param {import("./painting.js").TextView} view
+   * @param {HTMLElement} mark  the drawn caret, positioned in the text's offset parent
+   */
+  constructor(view, mark) {
+    super();
+    this.view = view;
+    this.mark = mark;
+    view.element.addEventListener("keydown", (event) => this.#key(event));
+    view.element.addEventListener("focus", () => this.#enter());
+    view.element.addEventListener("blur", () => (this.mark.hidden = true));
+    document.addEventListener("selectionchange", () => this.#draw());
+    addEventListener("resize", () => this.#draw());
+  }
+
+  /** Puts the caret back after the text was painted anew. */
+  restore() {
+    if (document.activeElement !== this.view.element) return;
+    this.#offset = Math.min(this.#offset, this.view.text.length);
+    getSelection().collapse(...this.view.placeOf(this.#offset));
+    this.#draw();
+  }
+
+  /** Where the caret stands when the text is focused next. */
+  place(offset) {
+    this.#offset = offset;
+  }
+
+  #enter() {
+    // A press of the mouse focuses too, and places its own selection.
+    if (this.view.element.matches(":focus-visible") && this.#focusOffset() === null) this.restore();
+  }
+
+  #focusOffset() {
+    const selection = getSelection();
+    return selection.rangeCount ? this.view.offsetOf(selection.focusNode, selection.focusOffset) : null;
+  }
+
+  #key(event) {
+    const move = MOVES[event.key];
+    if (event.key === "Enter" && !event.ctrlKey && !event.metaKey) {
+      event.preventDefault();
+      if (!getSelection().isCollapsed) this.dispatchEvent(new Event("enter"));
+      return;
+    }
+    if (!move || event.altKey) return;
+    event.preventDefault();
+    if (this.#focusOffset() === null) this.restore();
+    const wide = event.ctrlKey || event.metaKey;
+    this.#move(move[0], wide ? { character: "word", line: "paragraph" }[move[1]] : move[1], event.shiftKey, event.key);
+  }
+
+  #move(direction, unit, extend, key) {
+    const selection = getSelection();
+    const { anchorNode, anchorOffset, focusNode, focusOffset } = selection;
+    const before = this.#focusOffset();
+    if (unit) selection.modify(extend ? "extend" : "move", direction, unit);
+    else this.#jump(key === "End" ? this.view.text.length : 0, extend);
+    const after = this.#focusOffset();
+    if (after === null) {
+      // The move left the text: stay inside.
+      selection.setBaseAndExtent(anchorNode, anchorOffset, focusNode, focusOffset);
+      return;
+    }
+    this.#offset = after;
+    if (extend) this.dispatchEvent(new Event("extend"));
+    else this.dispatchEvent(new CustomEvent("move", { detail: this.#passed(before, after, unit) }));
+    this.#draw();
+  }
+
+  #jump(offset, extend) {
+    const place = this.view.placeOf(offset);
+    if (extend) getSelection().extend(...place);
+    else getSelection().collapse(...place);
+  }
+
+  /** What a screen reader would say after this move: the word passed, or the character now at the caret. */
+  #passed(before, after, unit) {
+    if (unit === "word") return this.view.text.slice(Math.min(before, after), Math.max(before, after)).trim();
+    return String.fromCodePoint(this.view.text.codePointAt(after) ?? 0x20);
+  }
+
+  /** Draws with the next frame: measuring now would lay the page out twice. */
+  #draw() {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = requestAnimationFrame(() => this.#drawNow());
+  }
+
+  #drawNow() {
+    const selection = getSelection();
+    const offset = this.#focusOffset();
+    const shown = offset !== null && selection.isCollapsed && document.activeElement === this.view.element;
+    this.mark.hidden = !shown;
+    if (!shown) return;
+    this.#offset = offset;
+    const box = this.#boxAt(offset);
+    const frame = this.mark.offsetParent.getBoundingClientRect();
+    this.mark.style.setProperty("left", `${box.x - frame.left}px`);
+    this.mark.style.setProperty("top", `${box.top - frame.top}px`);
+    this.mark.style.setProperty("height", `${box.height}px`);
+    this.mark.scrollIntoView({ block: "nearest" });
+  }
+
+  #boxAt(offset) {
+    const { text } = this.view;
+    const rects = this.view.rangeOf(offset, offset).getClientRects();
+    if (rects.length) return { x: rects[0].left, top: rects[0].top, height: rects[0].height };
+    // Chromium gives no box for an empty range at some edges: take the side of a neighbouring character.
+    const after = offset < text.length;
+    const range = this.view.rangeOf(after ? offset : offset - 1, after ? offset + 1 : offset);
+    const box = range.getBoundingClientRect();
+    return { x: after ? box.left : box.right, top: box.top, height: box.height };
+  }
+}
