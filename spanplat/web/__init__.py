@@ -1,0 +1,1 @@
+"""The Flask adapter: routes parse and authorise, call one service, and render."""

@@ -1,0 +1,84 @@
+"""What the annotator's page is given: the campaign as the scripts need it, nothing the annotator must not know."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from babel import Locale
+
+from spanplat.schemas.definition import CampaignDefinition
+from spanplat.schemas.questions import AnyQuestion
+from spanplat.services.pages import ItemState
+from spanplat.web import locale
+
+
+def page_data(
+    definition: CampaignDefinition,
+    *,
+    base: str,
+    group: str | None,
+    language: str,
+    items: Sequence[ItemState],
+    current: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return the JSON that the page starts from.
+
+    Parameters
+    ----------
+    definition
+        The campaign's definition.
+    base
+        Address of the page, without a slash at its end; everything the page calls lies below it.
+    group
+        Group of the annotator, which decides the wording of questions.
+    language
+        Language of the interface, a hint to how words are told apart.
+    items
+        States of the batch's items, in order.
+    current
+        The item shown first, as `spanplat.services.pages.show_item` gives it.
+    """
+    return {
+        "base": base,
+        "title": definition.title,
+        "language": language,
+        "granularity": definition.spans.granularity,
+        "overlap": definition.spans.overlap,
+        "reason": definition.spans.reason,
+        "categories": [
+            {
+                **category.model_dump(include={"key", "name", "color", "hotkey", "exclusive"}),
+                "subcategories": [_named(entry) for entry in category.subcategories],
+            }
+            for category in definition.categories
+            if category.side != "source"
+        ],
+        "severities": [_named(level) for level in definition.severities],
+        "questions": [_question(question, group) for question in definition.questions],
+        "items": [asdict(state) for state in items],
+        "current": current,
+    }
+
+
+def first_open(items: Sequence[ItemState]) -> int:
+    """Return the position at which work goes on: the first item that is not complete, else the last."""
+    return next((state.position for state in items if state.status != "complete"), items[-1].position)
+
+
+def page_language(definition: CampaignDefinition) -> str:
+    """Return the campaign's language where the interface speaks it, else what the browser prefers."""
+    return definition.language if definition.language in locale.available() else locale.choose()
+
+
+def direction_of(language: str) -> str:
+    """Return ``ltr`` or ``rtl``."""
+    return str(Locale.parse(language, sep="-").text_direction)
+
+
+def _named(entry: Any) -> dict[str, str]:
+    return {"key": entry.key, "name": entry.name}
+
+
+def _question(question: AnyQuestion, group: str | None) -> dict[str, Any]:
+    shown: dict[str, Any] = question.model_dump(exclude={"wording", "help", "label"})
+    return {**shown, "label": question.label_for(group)}

@@ -1,0 +1,96 @@
+"""The Flask application: one factory that puts the parts together."""
+
+from urllib.parse import urlsplit
+
+from flask import Flask
+from flask_babel import Babel, get_locale
+from flask_compress import Compress
+from flask_wtf.csrf import CSRFProtect
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from spanplat import paths
+from spanplat.db import Database
+from spanplat.services.schema import require_current
+from spanplat.settings import Settings
+from spanplat.web import (
+    accounts,
+    annotator,
+    errors,
+    headers,
+    health,
+    limits,
+    locale,
+    overview,
+    policy,
+    session,
+    static_files,
+)
+
+MAX_BODY = 16 * 1024 * 1024
+"""Bytes; the largest text with all its spans is far smaller."""
+
+
+def create_app(settings: Settings, database: Database | None = None) -> Flask:
+    """Build the application.
+
+    Parameters
+    ----------
+    settings
+        Configuration.
+    database
+        The database to use instead of the one the settings name.
+
+    Returns
+    -------
+    Flask
+        A WSGI application; everything it needs at run time is inside, so that several may live in one process.
+
+    Raises
+    ------
+    InvalidInput
+        If the database has not been created, or is of another version.
+    Unavailable
+        If the database does not answer.
+    """
+    database = database or Database(settings.database)
+    require_current(database)
+    app = Flask("spanplat", static_folder=None, template_folder=str(paths.TEMPLATES))
+    app.extensions["spanplat_settings"] = settings
+    _configure(app, settings)
+    session.init_app(app, database)
+    static_files.init_app(app, paths.STATIC, settings.make_home() / "static-cache")
+    if app.config["SESSION_COOKIE_SECURE"]:  # encrypted, which this server does not do itself: a proxy stands before it
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=1, x_proto=1)  # type: ignore[method-assign]
+    Compress(app)
+    headers.init_app(app)
+    Babel(app, default_translation_directories=str(paths.TRANSLATIONS), locale_selector=locale.choose)
+    accounts.init_app(app)
+    limits.init_app(app, settings)
+    policy.init_app(app)
+    csrf = CSRFProtect(app)
+    csrf.exempt(annotator.blueprint)  # the token in the address is the credential; there is no cookie to misuse
+    errors.init_app(app)
+    for module in (health, accounts, overview, annotator):
+        app.register_blueprint(module.blueprint)
+    policy.require_declared(app)
+    return app
+
+
+def _configure(app: Flask, settings: Settings) -> None:
+    encrypted = urlsplit(settings.base_url).scheme == "https"
+    app.config.update(
+        SECRET_KEY=settings.session_key(),
+        MAX_CONTENT_LENGTH=MAX_BODY,
+        SESSION_COOKIE_NAME="__Host-spanplat" if encrypted else "spanplat",
+        SESSION_COOKIE_SECURE=encrypted,
+        SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SAMESITE="Lax",
+        WTF_CSRF_TIME_LIMIT=None,  # as long as the session lives: a page left open over lunch still works
+        COMPRESS_MIMETYPES=["text/html", "application/json", "application/x-ndjson", "text/csv"],
+        COMPRESS_ALGORITHM=["br", "gzip"],
+        COMPRESS_ALGORITHM_STREAMING=["br"],
+    )
+    app.session_interface = headers.StaffSessionInterface()
+    app.json.sort_keys = False  # type: ignore[attr-defined]
+    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
+    app.jinja_env.globals.update(may=policy.may, get_locale=get_locale)

@@ -1,0 +1,18 @@
+"""Whether this process can serve: for load balancers and supervisors."""
+
+from flask import Blueprint, Response, jsonify
+from sqlalchemy import text
+
+from spanplat import __version__
+from spanplat.web.policy import policy
+from spanplat.web.session import reading
+
+blueprint = Blueprint("health", __name__)
+
+
+@blueprint.get("/healthz")
+@policy("public")
+def healthz() -> Response:
+    """Answer 200 when the database answers, else 503."""
+    reading().execute(text("SELECT 1"))
+    return jsonify(status="ok", version=__version__)

@@ -1,0 +1,111 @@
+"""Who may use a route: every view declares it, one place enforces it.
+
+>>> @policy("researcher")
+... def close_campaign(slug): ...
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from flask import Flask, current_app, redirect, request, url_for
+from flask_babel import gettext as _
+from flask_login import current_user
+from werkzeug.exceptions import Unauthorized
+from werkzeug.wrappers import Response
+
+from spanplat.errors import NotAllowed
+from spanplat.models import Role
+from spanplat.web.representation import is_htmx, wants_json
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+
+class Access(StrEnum):
+    """Who may use a route."""
+
+    PUBLIC = "public"
+    ANNOTATOR_TOKEN = "annotator-token"  # noqa: S105
+    """Whoever knows the unguessable token in the address; the view looks it up."""
+    VIEWER = "viewer"
+    RESEARCHER = "researcher"
+    ADMIN = "admin"
+
+
+_RANK = {Role.VIEWER: 0, Role.RESEARCHER: 1, Role.ADMIN: 2}
+
+
+def policy(access: str) -> Callable[[View], View]:
+    """Declare who may use a view: ``public``, ``annotator-token``, ``viewer``, ``researcher`` or ``admin``.
+
+    Put it directly on the function, below the route decorator.
+    """
+    declared = Access(access)
+
+    def declare(view: View) -> View:
+        view.spanplat_access = declared  # type: ignore[attr-defined]
+        return view
+
+    return declare
+
+
+def access_of(app: Flask, endpoint: str) -> Access | None:
+    """Return who may use an endpoint, or None if its view does not say."""
+    return getattr(app.view_functions[endpoint], "spanplat_access", None)
+
+
+def init_app(app: Flask) -> None:
+    """Enforce the declared policies before every request."""
+    app.before_request(_enforce)
+
+
+def require_declared(app: Flask) -> None:
+    """Refuse to start while a route does not say who may use it.
+
+    Raises
+    ------
+    RuntimeError
+        If a view has no policy, or promises a token that its address does not contain.
+    """
+    for rule in app.url_map.iter_rules():
+        access = access_of(app, rule.endpoint)
+        if access is None:
+            raise RuntimeError(
+                f"{rule.rule} ({rule.endpoint}) does not declare who may use it: decorate its view with @policy"
+            )
+        if access is Access.ANNOTATOR_TOKEN and "token" not in rule.arguments:
+            raise RuntimeError(f"{rule.rule} ({rule.endpoint}) is open to a token's bearer but has no <token>")
+
+
+def may(access: str) -> bool:
+    """Tell whether the signed-in user may use what is declared for this role; templates ask it before they show a button."""
+    return bool(current_user.is_authenticated) and _RANK[Role(current_user.role)] >= _RANK[Role(access)]
+
+
+def _enforce() -> Response | None:
+    if request.endpoint is None:
+        return None  # no such address: the router answers
+    access = access_of(current_app, request.endpoint)
+    if access in (Access.PUBLIC, Access.ANNOTATOR_TOKEN):
+        return None
+    if not current_user.is_authenticated:
+        return _ask_to_sign_in()
+    if not may(str(access)):
+        raise NotAllowed(
+            _(
+                "your role (%(role)s) may not do this; it needs the role %(needed)s, which an administrator can give you",
+                role=current_user.role,
+                needed=access,
+            )
+        )
+    return None
+
+
+def _ask_to_sign_in() -> Response:
+    wanted = request.full_path.rstrip("?") if request.method == "GET" and not is_htmx() else None
+    address = url_for("overview.index", next=wanted)
+    if is_htmx():
+        return Response(status=401, headers={"HX-Redirect": address})
+    if wants_json():
+        raise Unauthorized(_("sign in first"))
+    return redirect(address, 303)

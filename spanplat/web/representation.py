@@ -1,0 +1,28 @@
+"""What the client asked to get: a page, a fragment of one, or JSON."""
+
+import re
+
+from flask import Response, make_response, request
+
+_JSON_PATHS = re.compile(r"/api/|/a/[^/]+/items(/|$)")
+
+
+def wants_json() -> bool:
+    """Tell whether errors of this request should be JSON: the API, the annotator page's own calls, or an explicit preference."""
+    return (
+        bool(_JSON_PATHS.match(request.path)) or request.accept_mimetypes.best == "application/json" or request.is_json
+    )
+
+
+def is_htmx() -> bool:
+    """Tell whether htmx asks for a fragment (and not to restore a page from history)."""
+    return "HX-Request" in request.headers and "HX-History-Restore-Request" not in request.headers
+
+
+def unless_unchanged(html: str) -> Response:
+    """Answer with the page or fragment, or with 304 when the client has the same already."""
+    response = make_response(html)
+    response.add_etag(weak=True)
+    response.vary.add("HX-Request")
+    response.make_conditional(request)
+    return response
