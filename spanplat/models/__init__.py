@@ -1,7 +1,15 @@
 """The tables, as typed SQLAlchemy models."""
 
 from spanplat.models.annotation import Annotation, CheckResult, JudgedSpan, Qualification, Span, Unplaced
-from spanplat.models.assignment import COUNTED, FINISHED, REPLACED, Annotator, Assignment, AssignmentStatus, Participation
+from spanplat.models.assignment import (
+    COUNTED,
+    FINISHED,
+    REPLACED,
+    Annotator,
+    Assignment,
+    AssignmentStatus,
+    Participation,
+)
 from spanplat.models.base import Base
 from spanplat.models.campaign import Batch, BatchItem, Campaign, CampaignStatus, Category, Item, ItemOutput, ItemRole
 from spanplat.models.dataset import Dataset, Example, Output, SourceText, System

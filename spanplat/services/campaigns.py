@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from functools import lru_cache
 
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
@@ -23,6 +22,7 @@ from spanplat.models import (
     JudgedSpan,
 )
 from spanplat.schemas.definition import CampaignDefinition
+from spanplat.services.definitions import definition_of
 from spanplat.services.plans import CampaignPlan, ItemPlan, plan_campaign
 
 TRANSITIONS: dict[str, frozenset[str]] = {
@@ -129,16 +129,6 @@ def list_campaigns(session: Session) -> list[Campaign]:
     """Return all campaigns, newest first, but for those still being imported."""
     visible = select(Campaign).where(Campaign.status != CampaignStatus.IMPORTING)
     return list(session.scalars(visible.order_by(Campaign.id.desc())))
-
-
-def definition_of(campaign: Campaign) -> CampaignDefinition:
-    """Return a campaign's definition, validated once per process and version."""
-    return _parse_definition(campaign.definition_sha256, json.dumps(campaign.definition))
-
-
-@lru_cache(maxsize=256)
-def _parse_definition(_sha256: str, content: str) -> CampaignDefinition:
-    return CampaignDefinition.model_validate_json(content)
 
 
 def set_status(session: Session, slug: str, status: CampaignStatus) -> Campaign:

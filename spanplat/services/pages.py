@@ -1,0 +1,129 @@
+"""What the annotator's page shows: the items of a batch and one item, without anything the annotator must not know."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from spanplat.errors import NotFound
+from spanplat.models import (
+    Annotation,
+    Assignment,
+    BatchItem,
+    Example,
+    Item,
+    ItemOutput,
+    JudgedSpan,
+    Output,
+    Span,
+    System,
+)
+from spanplat.schemas.definition import CampaignDefinition
+
+
+@dataclass(frozen=True)
+class ItemState:
+    """One entry of the item strip."""
+
+    position: int
+    status: str
+    """``new``, ``draft`` or ``complete``."""
+    revision: int
+
+
+def list_items(session: Session, assignment: Assignment) -> list[ItemState]:
+    """Return the state of every item of the batch, in the order shown."""
+    rows = session.execute(
+        select(BatchItem.position, Annotation.status, Annotation.revision)
+        .outerjoin(Annotation, (Annotation.item_id == BatchItem.item_id) & (Annotation.assignment_id == assignment.id))
+        .where(BatchItem.batch_id == assignment.batch_id)
+        .order_by(BatchItem.position)
+    )
+    return [ItemState(position, status or "new", revision or 0) for position, status, revision in rows]
+
+
+def show_item(
+    session: Session, definition: CampaignDefinition, assignment: Assignment, position: int
+) -> dict[str, Any]:
+    """Return one item as the page's JSON: texts, source, categories, and the annotator's own work so far.
+
+    Raises
+    ------
+    NotFound
+        If the batch has no such position.
+    """
+    item = session.scalar(
+        select(Item)
+        .join(BatchItem, BatchItem.item_id == Item.id)
+        .where(BatchItem.batch_id == assignment.batch_id, BatchItem.position == position)
+    )
+    if item is None:
+        raise NotFound(f"the batch has no item at position {position}")
+    annotation = session.scalar(
+        select(Annotation).where(Annotation.assignment_id == assignment.id, Annotation.item_id == item.id)
+    )
+    outputs = session.execute(
+        select(Output.text, System.name, Example.source)
+        .join(ItemOutput, ItemOutput.output_id == Output.id)
+        .join(Output.system)
+        .join(Output.example)
+        .where(ItemOutput.item_id == item.id)
+        .order_by(ItemOutput.position)
+    ).all()
+    shown = [
+        {"text": text, "system": name} if definition.item.show_systems else {"text": text} for text, name, _ in outputs
+    ]
+    aspect = next((aspect for aspect in definition.item.aspects if aspect.key == item.aspect), None)
+    return {
+        "position": position,
+        "text": outputs[0][0],
+        "source": outputs[0][2],
+        "item": {
+            "kind": item.kind,
+            "outputs": shown,
+            "aspect": aspect.model_dump() if aspect else None,
+            "judged": _judged_span(session, item.id),
+        },
+        "categories": [{"key": category.key, "name": category.name} for category in definition.categories],
+        "spans": [_span(span) for span in annotation.spans] if annotation else [],
+        "answers": annotation.answers if annotation else {},
+        "seconds": (annotation.seconds or 0) if annotation else 0,
+        "status": annotation.status if annotation else "new",
+        "revision": annotation.revision if annotation else 0,
+    }
+
+
+def _span(span: Span) -> dict[str, Any]:
+    optional = {
+        "severity": span.severity,
+        "subcategory": span.subcategory,
+        "reason": span.reason,
+        "field": span.source_field,
+        "attributes": span.attributes,
+        "origin": span.origin,
+    }
+    return {
+        "start": span.start_offset,
+        "end": span.end_offset,
+        "category": span.category.key,
+        "text": span.text,
+        "side": span.side,
+        "output": span.output_position,
+        **{key: value for key, value in optional.items() if value is not None},
+    }
+
+
+def _judged_span(session: Session, item_id: int) -> dict[str, Any] | None:
+    span = session.scalar(
+        select(Span).join(JudgedSpan, JudgedSpan.span_id == Span.id).where(JudgedSpan.item_id == item_id)
+    )
+    if span is None:
+        return None
+    return {
+        "start": span.start_offset,
+        "end": span.end_offset,
+        "text": span.text,
+        "category": span.category.name,
+        "reason": span.reason,
+    }

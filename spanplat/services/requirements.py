@@ -1,0 +1,184 @@
+"""What a submitted item must satisfy: spans that stand where they say, and for a complete item everything that was asked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from spanplat.errors import Conflict, InvalidInput
+from spanplat.schemas.definition import CampaignDefinition
+from spanplat.schemas.questions import (
+    AnyQuestion,
+    CheckboxQuestion,
+    ChoiceQuestion,
+    ChoicesQuestion,
+    LikertQuestion,
+    NoErrorsQuestion,
+    PairQuestion,
+    SliderQuestion,
+    TextQuestion,
+)
+from spanplat.schemas.submission import Submission, SubmittedSpan
+
+
+@dataclass(frozen=True)
+class ItemTexts:
+    """The texts that the spans of an item index."""
+
+    outputs: Sequence[str]
+    source: Mapping[str, str]
+    """Plain text by field."""
+
+
+class TextMismatch(Conflict):
+    """A span's quote is not what stands at its offsets: the page and the server do not speak of the same text (HTTP 409)."""
+
+
+def check_submission(definition: CampaignDefinition, texts: ItemTexts, submission: Submission) -> None:
+    """Raise unless a submission may be stored.
+
+    Raises
+    ------
+    TextMismatch
+        If a span does not cover the characters it quotes.
+    InvalidInput
+        If a span or answer is not one the campaign allows, or a complete item lacks something; the message says which.
+    """
+    for number, span in enumerate(submission.spans, start=1):
+        _check_span(definition, texts, span, f"span {number}")
+    _check_together(definition, texts, submission.spans)
+    questions = {question.key: question for question in definition.questions}
+    for key, answer in submission.answers.items():
+        if key not in questions:
+            raise InvalidInput(f"answers.{key}: the campaign asks no such question")
+        if problem := problem_with(questions[key], answer):
+            raise InvalidInput(f"answers.{key}: {problem}")
+    if submission.status == "complete" and (missing := missing_from(definition, submission)):
+        raise InvalidInput("; ".join(missing))
+
+
+def missing_from(definition: CampaignDefinition, submission: Submission) -> list[str]:
+    """Return what a complete item still lacks, one sentence each."""
+    missing = [
+        f"answer “{question.label}”"
+        for question in definition.questions
+        if question.required and submission.answers.get(question.key) in (None, "", [])
+    ]
+    no_errors = next((q for q in definition.questions if isinstance(q, NoErrorsQuestion)), None)
+    if no_errors is not None:
+        ticked = submission.answers.get(no_errors.key) is True
+        if not ticked and not submission.spans:
+            missing.append(f"mark a span, or tick “{no_errors.label}”")
+        if ticked and submission.spans:
+            missing.append(f"untick “{no_errors.label}”, or remove the spans")
+    for number, span in enumerate(submission.spans, start=1):
+        if definition.severities and span.severity is None:
+            missing.append(f"choose the severity of span {number} (“{_short(span.text)}”)")
+        if definition.spans.reason == "required" and not (span.reason or "").strip():
+            missing.append(f"give a reason for span {number} (“{_short(span.text)}”)")
+    return missing
+
+
+def problem_with(question: AnyQuestion, answer: Any) -> str | None:
+    """Return what is wrong with an answer, or None; None and empty answers are a draft's right."""
+    if answer is None:
+        return None
+    problem: str | None
+    match question:
+        case CheckboxQuestion() | NoErrorsQuestion():
+            problem = None if isinstance(answer, bool) else "must be true or false"
+        case ChoiceQuestion():
+            problem = _one_of(answer, [option.key for option in question.options])
+        case ChoicesQuestion():
+            problem = _all_of(answer, [option.key for option in question.options])
+        case LikertQuestion():
+            problem = _within(answer, 1, question.points, whole=True)
+        case SliderQuestion():
+            problem = _within(answer, question.minimum, question.maximum, whole=False)
+        case PairQuestion():
+            problem = _one_of(answer, ["first", "second", "tie"] if question.tie else ["first", "second"])
+        case TextQuestion():  # pragma: no branch (the union has no other member)
+            fits = isinstance(answer, str) and len(answer) <= question.max_length
+            problem = None if fits else f"must be text of at most {question.max_length} characters"
+    return problem
+
+
+def _check_span(definition: CampaignDefinition, texts: ItemTexts, span: SubmittedSpan, name: str) -> None:
+    category = definition.find_category(span.category)
+    if category is None or category.key != span.category:
+        known = ", ".join(entry.key for entry in definition.categories)
+        raise InvalidInput(f"{name}: there is no category {span.category!r} (categories: {known})")
+    if category.side not in ("both", span.side):
+        raise InvalidInput(f"{name}: “{category.name}” is marked in the {category.side}, not in the {span.side}")
+    text = _text_of(texts, span, name)
+    if span.end > len(text) or span.start > span.end:
+        raise InvalidInput(
+            f"{name}: [{span.start}, {span.end}) does not lie in the text, which has {len(text)} characters"
+        )
+    if span.start == span.end and not definition.spans.omissions:
+        raise InvalidInput(f"{name}: it is empty, and this campaign has no omission marks")
+    if text[span.start : span.end] != span.text:
+        raise TextMismatch(
+            f"{name}: the text at [{span.start}, {span.end}) is {text[span.start : span.end]!r}, not {span.text!r}; "
+            "the page shows another text than the one stored. Reload the page; nothing that was saved is lost"
+        )
+    if span.severity is not None and span.severity not in {level.key for level in definition.severities}:
+        raise InvalidInput(f"{name}: there is no severity {span.severity!r}")
+    if span.subcategory is not None and span.subcategory not in {sub.key for sub in category.subcategories}:
+        raise InvalidInput(f"{name}: “{category.name}” has no subcategory {span.subcategory!r}")
+
+
+def _text_of(texts: ItemTexts, span: SubmittedSpan, name: str) -> str:
+    if span.side == "source":
+        text = texts.source.get(span.field or "")
+        if text is None:
+            raise InvalidInput(f"{name}: the source has no field {span.field!r}")
+        return text
+    if span.output >= len(texts.outputs):
+        raise InvalidInput(
+            f"{name}: the item has {len(texts.outputs)} output(s), counted from 0, so there is no {span.output}"
+        )
+    return texts.outputs[span.output]
+
+
+def _check_together(definition: CampaignDefinition, texts: ItemTexts, spans: Sequence[SubmittedSpan]) -> None:
+    exclusive = {category.key: category.name for category in definition.categories if category.exclusive}
+    for number, span in enumerate(spans, start=1):
+        if span.category in exclusive:
+            if len(spans) > 1:
+                raise InvalidInput(
+                    f"span {number}: “{exclusive[span.category]}” stands alone; remove the other spans or this one"
+                )
+            if (span.start, span.end) != (0, len(_text_of(texts, span, f"span {number}"))):
+                raise InvalidInput(f"span {number}: “{exclusive[span.category]}” covers the whole text")
+    if definition.spans.overlap == "allow":
+        return
+    ordered = sorted(
+        (
+            (span.side, span.output, span.field or "", span.start, span.end, number)
+            for number, span in enumerate(spans, start=1)
+        )
+    )
+    for one, other in pairwise(ordered):
+        if one[:3] == other[:3] and other[3] < one[4]:
+            raise InvalidInput(f"spans {one[5]} and {other[5]} overlap, which this campaign does not allow")
+
+
+def _one_of(answer: Any, keys: Sequence[str]) -> str | None:
+    return None if answer in keys else f"{answer!r} is not one of {', '.join(keys)}"
+
+
+def _all_of(answer: Any, keys: Sequence[str]) -> str | None:
+    if not isinstance(answer, list):
+        return "must be a list of options"
+    return next((problem for entry in answer if (problem := _one_of(entry, keys))), None)
+
+
+def _within(answer: Any, lowest: float, highest: float, *, whole: bool) -> str | None:
+    if isinstance(answer, bool) or not isinstance(answer, (int, float)) or (whole and int(answer) != answer):
+        return "must be a whole number" if whole else "must be a number"
+    return None if lowest <= answer <= highest else f"must lie between {lowest:g} and {highest:g}"
+
+
+def _short(quote: str) -> str:
+    return quote if len(quote) <= 40 else f"{quote[:39]}…"
