@@ -1,0 +1,157 @@
+"""Best alignments of two annotators: a maximum-weight matching for hard γ, a minimum-cost edge cover for soft γ.
+
+Both come down to one question. Left alone, a unit costs its *alone* cost; pairing two units saves the sum of their alone costs less
+their dissimilarity. The best alignment is the matching that saves most.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from spanplat.metrics.spans import BoolArray, FloatArray, IntArray
+from spanplat.metrics.units import Units
+
+SMALL = 6
+"""Up to this many units on the smaller side a batch of alignments is solved over subsets, beyond it one by one."""
+CELLS = 1 << 21
+"""How many cells of dissimilarity matrices one batch may hold."""
+
+
+class Dissimilarity(NamedTuple):
+    """α, β and Δ∅ of the combined dissimilarity (Mathet et al. 2015, eq. 3 to 5).
+
+    As in pygamma-agreement 0.5.9, Δ∅ scales positions and sets the cost of a unit left alone, while a different category costs β.
+    At the usual Δ∅ = 1 this is the published formula; at other values it is the one whose figures others can reproduce.
+    """
+
+    alpha: float = 1.0
+    beta: float = 1.0
+    delta_empty: float = 1.0
+
+    def __call__(self, left: tuple[FloatArray, ...], right: tuple[FloatArray, ...]) -> FloatArray:
+        """Dissimilarities of broadcast (start, end, category) arrays."""
+        shift = np.abs(left[0] - right[0]) + np.abs(left[1] - right[1])
+        extent = (left[1] - left[0]) + (right[1] - right[0])
+        position = self.alpha * (shift / extent) ** 2
+        return position * self.delta_empty + self.beta * (left[2] != right[2])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Costs:
+    """Total costs of the best hard and soft alignments, one per problem; not yet divided by the mean number of units."""
+
+    hard: FloatArray
+    soft: FloatArray
+
+
+def best_pair_alignments(left: Units, right: Units, dissimilarity: Dissimilarity) -> Costs:
+    """Costs of the best alignments of two annotators on many outputs or samples.
+
+    Parameters
+    ----------
+    left, right : Units
+        Row ``i`` of both is problem ``i``.
+    dissimilarity : Dissimilarity
+        α, β, Δ∅.
+
+    Returns
+    -------
+    Costs
+    """
+    few, many = np.minimum(left.counts, right.counts), np.maximum(left.counts, right.counts)
+    swap = left.counts < right.counts
+    costs = Costs(np.empty(len(few)), np.empty(len(few)))
+    rounded = _round_up(many)
+    kind = few * (rounded.max(initial=0) + 1) + rounded
+    order = np.argsort(kind, kind="stable")
+    borders = np.flatnonzero(np.diff(kind[order], prepend=-1, append=-1))
+    for low, high in zip(borders[:-1], borders[1:], strict=True):
+        cells = max(1, int(few[order[low]] * rounded[order[low]]) << min(int(few[order[low]]), SMALL))
+        for begin in range(low, high, max(1, CELLS // cells)):
+            problems = order[begin : min(high, begin + max(1, CELLS // cells))]
+            _solve(
+                problems,
+                (left, right),
+                swap[problems],
+                (int(rounded[problems[0]]), int(few[problems[0]])),
+                dissimilarity,
+                costs,
+            )
+    return costs
+
+
+def _solve(
+    problems: IntArray,
+    sides: tuple[Units, Units],
+    swap: BoolArray,
+    shape: tuple[int, int],
+    dissimilarity: Dissimilarity,
+    costs: Costs,
+) -> None:
+    """Solve problems of one shape: up to ``shape[0]`` units on the longer, exactly ``shape[1]`` on the shorter side."""
+    alone = dissimilarity.delta_empty
+    total = sides[0].counts[problems] + sides[1].counts[problems]
+    if shape[1] == 0:
+        costs.hard[problems] = costs.soft[problems] = alone * total
+        return
+    (long, there), (short, _) = (
+        _gather(problems, sides, swap, long=True, width=shape[0]),
+        _gather(problems, sides, swap, long=False, width=shape[1]),
+    )
+    apart = dissimilarity(tuple(column[:, :, None] for column in long), tuple(column[:, None, :] for column in short))
+    apart[~there] = np.inf
+    costs.hard[problems] = alone * total - _most_saved(np.maximum(2 * alone - apart, 0.0))
+    alone_long = np.where(there, np.minimum(alone, apart.min(axis=2)), 0.0)
+    alone_short = np.minimum(alone, apart.min(axis=1))
+    saved = np.maximum(alone_long[:, :, None] + alone_short[:, None, :] - apart, 0.0)
+    costs.soft[problems] = alone_long.sum(axis=1) + alone_short.sum(axis=1) - _most_saved(saved)
+
+
+def _gather(
+    problems: IntArray, sides: tuple[Units, Units], swap: BoolArray, *, long: bool, width: int
+) -> tuple[tuple[FloatArray, ...], BoolArray]:
+    """Columns (start, end, category) of shape (problems, width) of the longer or shorter sides, and which cells are real."""
+    columns = [np.ones((len(problems), width)) for _ in range(3)]
+    columns[0][:] = 0.0
+    there = np.zeros((len(problems), width), dtype=bool)
+    for number, units in enumerate(sides):
+        rows = np.flatnonzero(swap == (number == int(long)))
+        counts = units.counts[problems[rows]]
+        real = np.arange(width) < counts[:, None]
+        source = (units.offsets[:-1][problems[rows]][:, None] + np.arange(width))[real]
+        there[rows] = real
+        for column, values in zip(columns, (units.start, units.end, units.category), strict=True):
+            block = column[rows]
+            block[real] = values[source]
+            column[rows] = block
+    return tuple(columns), there
+
+
+def _most_saved(saved: FloatArray) -> FloatArray:
+    """The most any matching saves, per problem; ``saved`` has shape (problems, long side, short side) and no negative entry."""
+    problems, long, short = saved.shape
+    if short > SMALL:
+        best = np.empty(problems)
+        for number, matrix in enumerate(saved):
+            rows, columns = linear_sum_assignment(matrix, maximize=True)
+            best[number] = matrix[rows, columns].sum()
+        return best
+    table = np.zeros((2,) * short + (problems,))  # most saved by the long side so far, per set of short units allowed
+    weights = np.ascontiguousarray(saved.transpose(1, 2, 0))
+    for unit in range(long):
+        before = table.copy() if short > 1 else table
+        grown = table.copy() if short == 1 else table
+        for other in range(short):
+            without: tuple[slice | int, ...] = (slice(None),) * other + (0,)
+            using: tuple[slice | int, ...] = (slice(None),) * other + (1,)
+            np.maximum(grown[using], before[without] + weights[unit, other], out=grown[using])
+        table = grown
+    return table[(1,) * short]
+
+
+def _round_up(counts: IntArray) -> IntArray:
+    """Round up to few distinct sizes, so that few batches are needed: exact to 4, then steps of about a quarter."""
+    step = np.maximum(1, 2 ** np.maximum(0, np.floor(np.log2(np.maximum(counts, 1))).astype(np.int64) - 2))
+    return -(-counts // step) * step

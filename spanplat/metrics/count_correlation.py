@@ -1,0 +1,57 @@
+"""Do both sides mark much where the other marks much? Correlations of numbers of spans."""
+
+import numpy as np
+
+from spanplat.metrics.result import Result
+from spanplat.metrics.spans import Comparison, FloatArray, SpanSet
+
+
+def category_counts(spans: SpanSet, n_categories: int) -> FloatArray:
+    """Number of spans per output and category, shape (n, categories)."""
+    cells = spans.output * n_categories + spans.category
+    return np.bincount(cells, minlength=spans.n_outputs * n_categories).reshape(-1, n_categories).astype(np.float64)
+
+
+def pearson(left: FloatArray, right: FloatArray) -> float | None:
+    """Pearson correlation; ``None`` where a side is constant or there are fewer than two values."""
+    if len(left) < 2 or np.ptp(left) == 0 or np.ptp(right) == 0:
+        return None
+    left, right = left - left.mean(), right - right.mean()
+    return float(np.clip((left @ right) / np.sqrt((left @ left) * (right @ right)), -1.0, 1.0))
+
+
+def count_correlation(pair: Comparison) -> Result:
+    """Pearson correlation of span counts (Kasner et al. 2025 publish ``micro``).
+
+    Parameters
+    ----------
+    pair : Comparison
+        Reference and hypothesis.
+
+    Returns
+    -------
+    Result
+        ``micro``: over all (output, category) pairs, every category of the campaign included; ``macro``: mean of the correlations
+        of the categories that have one; ``totals``: over the numbers of spans per output; and ``category:<name>`` for each category.
+
+    Examples
+    --------
+    >>> pair = Comparison.of(reference=[[(0, 4)], [], [(1, 2), (3, 4)]], hypothesis=[[(9, 10)], [], [(2, 3), (5, 6)]])
+    >>> round(count_correlation(pair)["micro"], 6)
+    1.0
+    """
+    reference, hypothesis = (category_counts(side, pair.n_categories) for side in (pair.reference, pair.hypothesis))
+    per_category = {
+        f"category:{name}": pearson(hypothesis[:, code], reference[:, code])
+        for code, name in enumerate(pair.categories)
+    }
+    defined = [value for value in per_category.values() if value is not None]
+    figures: dict[str, float | None] = {
+        "micro": pearson(hypothesis.ravel(), reference.ravel()),
+        "macro": float(np.mean(defined)) if defined else None,
+        "totals": pearson(hypothesis.sum(axis=1), reference.sum(axis=1)),
+        **per_category,
+    }
+    constant = "one side has the same number of spans everywhere"
+    undefined = {name: constant for name, value in figures.items() if value is None}
+    return Result("count_correlation", figures, outputs=pair.n_outputs, undefined=undefined)
