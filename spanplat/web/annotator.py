@@ -6,13 +6,14 @@ The unguessable token in the address is the annotator's only credential; nothing
 from datetime import UTC, datetime
 from typing import Any
 
-from flask import Blueprint, Response, jsonify, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, Response, current_app, jsonify, make_response, redirect, render_template, request, url_for
 from flask_babel import force_locale
+from flask_babel import gettext as _
 from jinja2.utils import htmlsafe_json_dumps
 from pydantic import ValidationError
 from werkzeug.wrappers import Response as AnyResponse
 
-from spanplat.errors import InvalidInput
+from spanplat.errors import Gone, InvalidInput, NotFound
 from spanplat.models import Assignment
 from spanplat.platforms.arrivals import read_arrival
 from spanplat.platforms.departures import Departure
@@ -204,3 +205,56 @@ def _comprehension_page(visit: Visit, base: str) -> str:
         attempts=asked.attempts,
         attempts_left=asked.attempts - visit.participation.comprehension_attempts,
     )
+
+
+def _seat(token: str) -> tuple[Assignment, CampaignDefinition]:
+    visit = find_visit(reading(), token)
+    if visit.stage in (Stage.DONE, Stage.ENDED):
+        raise Gone(_("this work was submitted or has ended"))
+    if visit.assignment is None:
+        raise NotFound(_("no batch was taken with this link yet; open the start link again"))
+    return visit.assignment, visit.definition
+
+
+def _page(template: str, definition: CampaignDefinition, **values: Any) -> str:
+    """Render a page of a campaign in the campaign's language."""
+    language = page_language(definition)
+    with force_locale(language):
+        return render_template(
+            f"annotator/{template}",
+            title=definition.title,
+            language=language,
+            direction=direction_of(language),
+            **values,
+        )
+
+
+def _instructions(definition: CampaignDefinition) -> dict[str, Any]:
+    return {
+        "guidelines": render_markdown(definition.guidelines),
+        "categories": definition.categories,
+        "granularity": definition.spans.granularity,
+    }
+
+
+def _base(token: str) -> str:
+    return url_for("annotator.work", token=token)
+
+
+def _to_work(token: str) -> AnyResponse:
+    return redirect(_base(token), 303)
+
+
+def _in_words(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in first["loc"]) or "body"
+    return f"{place}: {first['msg']}"
+
+
+def _dump_in_order(value: Any, **_sorting: Any) -> str:
+    """Keep the order of a source's keys, which Jinja would sort."""
+    return current_app.json.dumps(value)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -113,8 +113,8 @@ export class Flow {
     const { t, campaign } = this.desk;
     byId("progress").textContent = t("progress", { number, total: this.order.length });
     byId("back").disabled = number === 1;
-    byId("aspect").textContent = item.item?.aspect ?? "";
-    this.#showSecond(item.item?.kind === "pair" ? item.item.outputs[1]?.text : undefined);
+    this.#showTask(item.item);
+    this.#showSecond(item.item.kind === "pair" ? item.item.outputs[1]?.text : undefined);
     const pane = byId("source-pane");
     const none = item.source === null || item.source === undefined;
     pane.hidden = none;
@@ -124,6 +124,14 @@ export class Flow {
     this.form.render();
     this.#refreshStrip();
     document.title = `${number}/${this.order.length} · ${campaign.title}`;
+  }
+
+  /** What the item asks about, where that is not the whole text: an aspect, or one span to be judged. */
+  #showTask({ aspect, judged }) {
+    const { t } = this.desk;
+    const task = byId("task");
+    task.textContent = judged ? t("judge", { quote: judged.text, category: judged.category }) : (aspect?.name ?? "");
+    task.title = judged?.reason ?? aspect?.description ?? "";
   }
 
   #showSecond(text) {
@@ -161,7 +169,7 @@ export class Flow {
   }
 
   #stateName(status) {
-    return this.desk.t(`item_${["complete", "draft"].includes(status) ? status : "untouched"}`);
+    return this.desk.t(`item_${status}`);
   }
 
   #missing() {
