@@ -7,7 +7,7 @@ places that convert between the two.
 
 from spanplat.text.cleaning import clean_text, sha256_of
 from spanplat.text.offsets import OffsetIndex, code_points_to_utf16, utf16_to_code_points
-from spanplat.text.quotes import Located, NotLocated, Rule, locate_quote, same_ignoring
+from spanplat.text.quotes import Located, NotLocated, Rule, locate_quote, match_at, same_ignoring
 
 __all__ = [
     "Located",
@@ -17,6 +17,7 @@ __all__ = [
     "clean_text",
     "code_points_to_utf16",
     "locate_quote",
+    "match_at",
     "same_ignoring",
     "sha256_of",
     "utf16_to_code_points",

@@ -117,6 +117,56 @@ def same_ignoring(one: str, other: str) -> Rule | None:
     return None
 
 
+def match_at(text: str, start: int, quote: str) -> Located | None:
+    """Compare a quote with the passage that begins at an offset, exactly at first, then ignoring letter case and white space.
+
+    Parameters
+    ----------
+    text
+        The stored text.
+    start
+        Where the passage begins, in code points.
+    quote
+        The passage as received; its length may differ from the passage's where case or white space does.
+
+    Returns
+    -------
+    Located or None
+        The passage, without white space at its ends unless it is there exactly, and the strictest rule under which it
+        equals the quote; None when it does not.
+    """
+    if not 0 <= start < len(text) or not quote:
+        return None
+    if text.startswith(quote, start):
+        return Located(start, start + len(quote), "exact")
+    if text[start].isspace() != quote[0].isspace():  # the passage without its first space begins at another offset
+        return None
+    for rule, fold_case, spaces in _STEPS[1:]:
+        end = _end_of_match(text, start, _folded(quote, fold_case, spaces), fold_case, spaces)
+        if end is not None:
+            return Located(start, end, rule)
+    return None
+
+
+def _end_of_match(text: str, start: int, needle: str, fold_case: bool, spaces: Spaces) -> int | None:
+    done, after_space = 0, True
+    for position in range(start, len(text)):
+        if done >= len(needle):
+            break
+        piece = text[position].casefold() if fold_case else text[position]
+        if spaces != "keep" and piece.isspace():
+            piece = "" if after_space or spaces == "drop" else " "
+            after_space = True
+        else:
+            after_space = False
+        if not needle.startswith(piece, done):
+            return None
+        done += len(piece)
+        if done == len(needle):
+            return position + 1
+    return None
+
+
 class _View:
     """A text as one step of the search sees it, and the way back to offsets of the original."""
 

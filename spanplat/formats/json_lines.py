@@ -1,0 +1,77 @@
+"""JSON as researchers' files hold it: one value per line, sometimes with NaN, a byte order mark or a line cut in half."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from spanplat.formats.problem import Problem
+
+# Escapes of characters that UTF-8 or PostgreSQL cannot store; whether a pair of surrogates is whole shows only after
+# decoding.
+_SUSPECT_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class JsonLine:
+    """A JSON value with the line it stood on."""
+
+    value: Any
+    line: int
+
+
+def read_json_lines(path: Path) -> Iterator[JsonLine | Problem]:
+    """Read a file of one JSON value per line; blank lines are skipped.
+
+    ``NaN`` and ``Infinity``, which are not JSON but occur, are read as null.
+
+    Parameters
+    ----------
+    path
+        A UTF-8 file, with or without a byte order mark.
+
+    Yields
+    ------
+    JsonLine or Problem
+        The value of each line; a problem for a line that is not UTF-8, not JSON, or holds a character that cannot be
+        stored.
+    """
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            content = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+            if not content.strip():
+                continue
+            try:
+                value = decode_json(content)
+            except ValueError as error:
+                yield Problem(path, number, str(error), content.decode("utf-8", "backslashreplace").rstrip("\r\n"))
+            else:
+                yield JsonLine(value, number)
+
+
+def decode_json(content: bytes) -> Any:
+    """Decode one JSON value from UTF-8; ``NaN`` and ``Infinity`` become null.
+
+    Raises
+    ------
+    ValueError
+        The content is not UTF-8, not JSON, nested too deeply, or holds a NUL or a lone surrogate.
+    """
+    try:
+        value = json.loads(content.decode("utf-8"), parse_constant=lambda _: None)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"is not UTF-8: byte {error.object[error.start]:#04x} at position {error.start}") from error
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}" if error.lineno > 1 else f"column {error.colno}"
+        raise ValueError(f"is not JSON: {error.msg} at {place}") from error
+    except RecursionError as error:
+        raise ValueError("is not usable JSON: it is nested too deeply") from error
+    if _SUSPECT_ESCAPE.search(content):
+        found = _UNSTORABLE.search(json.dumps(value, ensure_ascii=False).replace("\\u0000", "\x00"))
+        if found:
+            what = "a NUL" if found.group() == "\x00" else f"half of a surrogate pair (U+{ord(found.group()):04X})"
+            raise ValueError(f"holds {what}, which cannot be stored")
+    return value
