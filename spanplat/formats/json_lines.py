@@ -70,8 +70,20 @@ def decode_json(content: bytes) -> Any:
     except RecursionError as error:
         raise ValueError("is not usable JSON: it is nested too deeply") from error
     if _SUSPECT_ESCAPE.search(content):
-        found = _UNSTORABLE.search(json.dumps(value, ensure_ascii=False).replace("\\u0000", "\x00"))
+        found = next((match for text in _strings(value) if (match := _UNSTORABLE.search(text))), None)
         if found:
             what = "a NUL" if found.group() == "\x00" else f"half of a surrogate pair (U+{ord(found.group()):04X})"
             raise ValueError(f"holds {what}, which cannot be stored")
     return value
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)

@@ -1,0 +1,181 @@
+"""The native record as JSON lines and as CSV; both are streamed and read back to exactly what was written.
+
+CSV has a row per span, and one row with empty span columns for an annotation without spans. The columns of the
+annotation are those of the record, nested values as JSON; those of the span begin with ``span_``; ``annotation``
+numbers the annotations, so that two that look alike stay two. An empty cell is null. A cell that a spreadsheet would
+run as a formula, one that begins with an apostrophe, and an empty string where null is possible get an apostrophe in
+front, which reading takes off.
+"""
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from spanplat.errors import InvalidInput
+from spanplat.formats.json_lines import decode_json, read_json_lines
+from spanplat.formats.problem import Problem
+from spanplat.schemas.record import AnnotationRecord, SpanRecord
+
+_FIELDS = tuple(name for name in AnnotationRecord.model_fields if name != "spans")
+_SPAN_FIELDS = tuple(SpanRecord.model_fields)
+_JSON_FIELDS = frozenset({"item", "answers", "check", "attributes", "origin"})
+_NUMBER = "annotation"
+CSV_COLUMNS: tuple[str, ...] = (_NUMBER, *_FIELDS, *(f"span_{name}" for name in _SPAN_FIELDS))
+
+# What spreadsheets take for the start of a formula, full-width forms and the blanks they skip included.
+_FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠|%")
+
+
+def write_jsonl(records: Iterable[AnnotationRecord]) -> Iterator[str]:
+    """Yield one line of JSON per record, each with its line end."""
+    for record in records:
+        yield json.dumps(record.model_dump(mode="json"), ensure_ascii=False) + "\n"
+
+
+def read_jsonl(path: Path) -> Iterator[AnnotationRecord | Problem]:
+    """Read records from JSON lines; a line that is not a record yields a problem."""
+    for entry in read_json_lines(path):
+        if isinstance(entry, Problem):
+            yield entry
+            continue
+        try:
+            yield AnnotationRecord.model_validate(entry.value)
+        except ValidationError as error:
+            yield Problem(path, entry.line, _explained(error), json.dumps(entry.value, ensure_ascii=False))
+
+
+def write_csv(records: Iterable[AnnotationRecord]) -> Iterator[str]:
+    """Yield the header and then the rows, each with its line end; open the file with ``newline=""``."""
+    yield _csv_line(CSV_COLUMNS)
+    for number, record in enumerate(records, start=1):
+        values = record.model_dump(mode="json")
+        spans = values.pop("spans")
+        annotation = [str(number), *(_cell(name, values[name], AnnotationRecord) for name in _FIELDS)]
+        for span in spans:
+            yield _csv_line([*annotation, *(_cell(name, span[name], SpanRecord) for name in _SPAN_FIELDS)])
+        if not spans:
+            yield _csv_line([*annotation, *("" for _ in _SPAN_FIELDS)])
+
+
+def read_csv(path: Path) -> Iterator[AnnotationRecord | Problem]:
+    """Read records from CSV.
+
+    Rows of one annotation stand together: they share the number in ``annotation`` or, in a file without that column,
+    all cells of the annotation. Columns may stand in any order, and those with a default may be missing.
+
+    Raises
+    ------
+    InvalidInput
+        The file is not UTF-8, or its header lacks or doubles a column or has one that is not known.
+    """
+    csv.field_size_limit(sys.maxsize)  # texts may be longer than the 128 KB that the csv module allows by default
+    with path.open(encoding="utf-8-sig", newline="") as lines:
+        rows = csv.reader(lines, strict=True)
+        try:
+            header = _checked_header(next(rows, []), path)
+            yield from _records(rows, header, path)
+        except UnicodeDecodeError as error:
+            raise InvalidInput(f"{path} is not UTF-8 (after line {rows.line_num}). Save it as UTF-8.") from error
+        except csv.Error as error:
+            yield Problem(path, rows.line_num, f"is cut off or not CSV from here on: {error}")
+
+
+def _records(rows: Any, header: list[str], path: Path) -> Iterator[AnnotationRecord | Problem]:
+    own = [position for position, name in enumerate(header) if not name.startswith("span_")]
+    identity = [header.index(_NUMBER)] if _NUMBER in header else own
+    group: list[list[str]] = []
+    first_line, start = 2, 2
+    for row in rows:
+        continues = bool(group) and len(row) == len(header) and all(row[i] == group[0][i] for i in identity)
+        if row and not continues:
+            if group:
+                yield _record(group, header, own, path, first_line)
+            group, first_line = [], start
+        if row and len(row) != len(header):
+            yield Problem(path, start, f"has {len(row)} cells where the header has {len(header)}", _csv_line(row))
+        elif row:
+            group.append(row)
+        start = rows.line_num + 1
+    if group:
+        yield _record(group, header, own, path, first_line)
+
+
+def _record(
+    group: list[list[str]], header: list[str], own: list[int], path: Path, line: int
+) -> AnnotationRecord | Problem:
+    try:
+        return _parsed(group, header, own)
+    except ValidationError as error:
+        reason = _explained(error)
+    except InvalidInput as error:
+        reason = str(error)
+    return Problem(path, line, reason, "".join(_csv_line(row) for row in group))
+
+
+def _parsed(group: list[list[str]], header: list[str], own: list[int]) -> AnnotationRecord:
+    if any(row[i] != group[0][i] for row in group for i in own):
+        raise InvalidInput("the rows of this annotation differ in cells that belong to the annotation")
+    values = _values({name: group[0][i] for i, name in enumerate(header) if name in _FIELDS}, AnnotationRecord)
+    spans = [
+        _values({name[5:]: row[i] for i, name in enumerate(header) if name.startswith("span_")}, SpanRecord)
+        for row in group
+    ]
+    return AnnotationRecord.model_validate({**values, "spans": [span for span in spans if span]})
+
+
+def _cell(name: str, value: Any, record: type[AnnotationRecord] | type[SpanRecord]) -> str:
+    if value is None:
+        return ""
+    text = json.dumps(value, ensure_ascii=False) if name in _JSON_FIELDS else str(value)
+    empty_but_not_null = not text and record.model_fields[name].default is None
+    return f"'{text}" if empty_but_not_null or text.startswith(("'", *_FORMULA_STARTS)) else text
+
+
+def _values(cells: dict[str, str], record: type[AnnotationRecord] | type[SpanRecord]) -> dict[str, Any]:
+    """Return the values of cells, without those that are null or left to their default; empty when all cells are."""
+    if not any(cells.values()):
+        return {}
+    values: dict[str, Any] = {}
+    for name, cell in cells.items():
+        if not cell:
+            if record.model_fields[name].is_required():
+                values[name] = ""
+        elif name in _JSON_FIELDS:
+            try:
+                values[name] = decode_json(cell.removeprefix("'").encode("utf-8"))
+            except ValueError as error:
+                raise InvalidInput(f"the cell {name} {error}") from error
+        else:
+            values[name] = cell.removeprefix("'")
+    return values
+
+
+def _checked_header(header: list[str], path: Path) -> list[str]:
+    required = [name for name in _FIELDS if AnnotationRecord.model_fields[name].is_required()]
+    required += [f"span_{name}" for name in _SPAN_FIELDS if SpanRecord.model_fields[name].is_required()]
+    missing = [column for column in required if column not in header]
+    unknown = [column for column in header if column not in CSV_COLUMNS]
+    if missing or unknown or len(set(header)) < len(header):
+        faults = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has the unknown {', '.join(unknown)}"] * bool(
+            unknown
+        )
+        raise InvalidInput(f"{path}: the header {' and '.join(faults) or 'names a column twice'}.")
+    return header
+
+
+def _csv_line(cells: Sequence[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\r\n").writerow(cells)
+    return line.getvalue()
+
+
+def _explained(error: ValidationError) -> str:
+    return "; ".join(
+        f"{'.'.join(map(str, fault['loc'])) or 'the record'}: {fault['msg']}" for fault in error.errors()[:5]
+    )
