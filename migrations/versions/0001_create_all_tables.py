@@ -265,7 +265,7 @@ def upgrade() -> None:
         )
         batch_op.create_index(
             "uq_assignment_current",
-            ["batch_id", "slot"],
+            ["batch_id", "slot", "repeat"],
             unique=True,
             sqlite_where=sa.text("status NOT IN ('returned', 'expired', 'rejected')"),
             postgresql_where=sa.text("status NOT IN ('returned', 'expired', 'rejected')"),

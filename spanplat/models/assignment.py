@@ -85,6 +85,7 @@ class Assignment(Base):
             "uq_assignment_current",
             "batch_id",
             "slot",
+            "repeat",
             unique=True,
             sqlite_where=text("status NOT IN ('returned', 'expired', 'rejected')"),
             postgresql_where=text("status NOT IN ('returned', 'expired', 'rejected')"),

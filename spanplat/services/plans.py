@@ -74,8 +74,8 @@ def plan_campaign(session: Session, definition: CampaignDefinition) -> CampaignP
     """
     if session.scalar(select(Campaign.id).where(Campaign.slug == definition.slug)) is not None:
         raise SelectionError(("slug",), f"there is a campaign {definition.slug!r} already; choose another slug")
-    if definition.data is None:
-        raise SelectionError(("data",), "an external campaign is imported, not created: spanplat campaign import")
+    if definition.kind == "external" or definition.data is None:
+        raise SelectionError(("kind",), "an external campaign is imported, not created: spanplat campaign import")
     for path, slug in _campaigns_named(definition):
         if session.scalar(select(Campaign.id).where(Campaign.slug == slug)) is None:
             raise SelectionError(path, f"there is no campaign {slug!r}")

@@ -1,0 +1,122 @@
+"""Exporting a campaign as native records, one annotation after the other."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload, selectinload
+
+from spanplat.models import Annotation, Assignment, CheckResult, Item, ItemOutput, Output, Span
+from spanplat.models.dataset import Example
+from spanplat.schemas.record import AnnotationRecord, CheckRecord
+from spanplat.services.campaigns import find_campaign
+
+CHUNK = 500
+
+
+def export_records(session: Session, slug: str) -> Iterator[AnnotationRecord]:
+    """Yield every annotation of a campaign in a stable order, drafts included; annotators appear by pseudonym.
+
+    Imported spans carry the offsets received; where they differ from the text, ``origin`` says how, with the resolved offsets.
+
+    Raises
+    ------
+    NotFound
+        If there is no such campaign.
+    """
+    campaign = find_campaign(session, slug)
+    subject = (campaign.slug, campaign.kind)
+    ids = session.scalars(
+        select(Annotation.id)
+        .join(Assignment, Assignment.id == Annotation.assignment_id)
+        .where(Assignment.campaign_id == campaign.id)
+        .order_by(Assignment.batch_id, Assignment.slot, Assignment.id, Annotation.id)
+    ).all()
+    for first in range(0, len(ids), CHUNK):
+        yield from _chunk(session, subject, ids[first : first + CHUNK])
+
+
+def _chunk(session: Session, subject: tuple[str, str], ids: Sequence[int]) -> Iterator[AnnotationRecord]:
+    query = (
+        select(Annotation)
+        .where(Annotation.id.in_(ids))
+        .options(
+            joinedload(Annotation.assignment).joinedload(Assignment.annotator),
+            joinedload(Annotation.assignment).joinedload(Assignment.batch),
+            selectinload(Annotation.spans).joinedload(Span.category),
+            joinedload(Annotation.item)
+            .selectinload(Item.outputs)
+            .joinedload(ItemOutput.output)
+            .options(joinedload(Output.system), joinedload(Output.example).joinedload(Example.dataset)),
+        )
+    )
+    annotations = {annotation.id: annotation for annotation in session.scalars(query).unique()}
+    checks = {
+        (result.assignment_id, result.item_id): CheckRecord(kind=result.kind, passed=result.passed)
+        for result in session.scalars(
+            select(CheckResult).where(CheckResult.assignment_id.in_({a.assignment_id for a in annotations.values()}))
+        )
+    }
+    yield from (
+        _record(
+            subject,
+            annotations[identifier],
+            checks.get((annotations[identifier].assignment_id, annotations[identifier].item_id)),
+        )
+        for identifier in ids
+    )
+    session.expunge_all()
+
+
+def _record(subject: tuple[str, str], annotation: Annotation, check: CheckRecord | None) -> AnnotationRecord:
+    assignment, item = annotation.assignment, annotation.item
+    outputs = [entry.output for entry in item.outputs]
+    first = outputs[0]
+    return AnnotationRecord.model_validate(
+        {
+            "campaign": subject[0],
+            "kind": subject[1],
+            "dataset": first.example.dataset.slug,
+            "split": first.example.split,
+            "example": first.example.key,
+            "system": first.system.slug,
+            "text": first.text,
+            "text_sha256": first.text_sha256,
+            "annotator": assignment.annotator.pseudonym if assignment.annotator else "",
+            "annotator_kind": assignment.annotator.kind if assignment.annotator else "human",
+            "group": assignment.group,
+            "batch": assignment.batch.number,
+            "status": annotation.status,
+            "started_at": _iso(annotation.started_at),
+            "completed_at": _iso(annotation.completed_at),
+            "seconds": annotation.seconds,
+            "item": {"kind": item.kind, "outputs": [output.system.slug for output in outputs], "aspect": item.aspect},
+            "spans": [_span(span) for span in annotation.spans],
+            "answers": annotation.answers,
+            "check": check,
+        }
+    )
+
+
+def _span(span: Span) -> dict[str, Any]:
+    origin: dict[str, Any] | None = span.origin
+    if span.resolved_start is not None:
+        origin = (origin or {}) | {"resolved": [span.resolved_start, span.resolved_end]}
+    return {
+        "start": span.start_offset,
+        "end": span.end_offset,
+        "text": span.text,
+        "category": span.category.name,
+        "subcategory": span.subcategory,
+        "severity": span.severity,
+        "reason": span.reason,
+        "side": span.side,
+        "output": span.output_position,
+        "attributes": span.attributes or {},
+        "origin": origin,
+    }
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat().replace("+00:00", "Z")

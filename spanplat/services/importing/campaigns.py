@@ -1,0 +1,228 @@
+"""Importing a campaign: invisible until its last record is in, repeatable after an interruption, idempotent."""
+
+import difflib
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from spanplat.db import Database
+from spanplat.errors import Conflict, InvalidInput
+from spanplat.models import (
+    Annotation,
+    Assignment,
+    Batch,
+    Campaign,
+    CampaignStatus,
+    Category,
+    Item,
+    Span,
+    Unplaced,
+)
+from spanplat.schemas.dataset import OutputRecord
+from spanplat.schemas.definition import CampaignDefinition
+from spanplat.schemas.slug import slugify
+from spanplat.services.campaigns import add_campaign
+from spanplat.services.importing.adapters import Source, open_factgenie, open_native
+from spanplat.services.importing.datasets import DatasetReport, read_records
+from spanplat.services.importing.incoming import ImportReport, IncomingAnnotation
+from spanplat.services.importing.progress import OnProgress, ignore_progress
+from spanplat.services.importing.storing import CHUNK, OutputKey, chunked, load_outputs, store_records
+from spanplat.services.importing.writer import CampaignWriter
+
+FORMATS = ("native", "factgenie")
+
+
+def import_campaign(
+    database: Database,
+    path: Path,
+    *,
+    slug: str,
+    format: str,  # noqa: A002 (the option's name)
+    definition: CampaignDefinition | None = None,
+    outputs: Path | None = None,
+    inputs: Path | None = None,
+    renames: Mapping[str, str] | None = None,
+    missing_text: str = "keep",
+    on_progress: OnProgress = ignore_progress,
+) -> ImportReport:
+    """Import a campaign with its annotations.
+
+    Parameters
+    ----------
+    database
+        Where to.
+    path
+        File (native) or folder (factgenie).
+    slug
+        Name of the campaign here.
+    format
+        One of `FORMATS`.
+    definition
+        What the annotators were asked, for formats that do not say.
+    outputs, inputs
+        Folders with the texts and their sources, where those are not imported yet.
+    renames
+        Systems that are called otherwise in the annotations than in the outputs.
+    missing_text
+        ``keep`` puts annotations of unknown outputs aside, ``fail`` ends the import with nothing imported.
+    on_progress
+        Told the number of records done.
+
+    Raises
+    ------
+    InvalidInput
+        If nothing can be read there, or an output is missing and ``missing_text`` is ``fail``.
+    Conflict
+        If another campaign has the name.
+    """
+    if not path.exists():
+        raise InvalidInput(f"there is nothing at {path}")
+    source = _open(path, slug, format, definition)
+    digest = _digest(source)
+    if _imported_before(database, slug, digest):
+        return ImportReport(slug, already_imported=True)
+    remove_interrupted(database, slug)
+    system_renames = {slugify(old): slugify(new) for old, new in (renames or {}).items()}
+    report = ImportReport(slug)
+    _store_folders(database, [folder for folder in (inputs, outputs) if folder is not None], report)
+    _store_carried_texts(database, source, system_renames)
+    writer = _begin(database, source, report, digest, system_renames)
+    done = 0
+    for chunk in chunked(source.annotations(system_renames), CHUNK):
+        records = [writer.place(incoming) for incoming in chunk]
+        if missing_text == "fail" and writer.missing:
+            remove_interrupted(database, slug)
+            raise InvalidInput(
+                f"an annotation's output is missing: {'/'.join(next(iter(writer.missing)))}; "
+                + " ".join(suggest_renames(writer.missing, writer.outputs))
+            )
+        with database.transaction() as session:
+            writer.write(session, records)
+        done += len(records)
+        on_progress(done, None)
+    report.suggestions = suggest_renames(writer.missing, writer.outputs)
+    with database.transaction() as session:
+        campaign = session.get_one(Campaign, writer.campaign_id)
+        campaign.status = CampaignStatus.CLOSED
+        campaign.imported_from = (campaign.imported_from or {}) | {"report": report.as_dict()}
+    return report
+
+
+def remove_interrupted(database: Database, slug: str) -> bool:
+    """Remove what an interrupted import left under this name, in short transactions; tells whether there was anything."""
+    with database.reading() as session:
+        campaign_id = session.scalar(
+            select(Campaign.id).where(Campaign.slug == slug, Campaign.status == CampaignStatus.IMPORTING)
+        )
+    if campaign_id is None:
+        return False
+    annotations = (
+        select(Annotation.id)
+        .join(Assignment, Assignment.id == Annotation.assignment_id)
+        .where(Assignment.campaign_id == campaign_id)
+        .limit(CHUNK)
+    )
+    while True:
+        with database.transaction() as session:
+            ids = session.scalars(annotations).all()
+            session.execute(delete(Span).where(Span.annotation_id.in_(ids)))
+            session.execute(delete(Unplaced).where(Unplaced.annotation_id.in_(ids)))
+            session.execute(delete(Annotation).where(Annotation.id.in_(ids)))
+        if not ids:
+            break
+    with database.transaction() as session:
+        for table in (Unplaced, Assignment, Batch, Item, Category):
+            session.execute(delete(table).where(table.campaign_id == campaign_id))
+        session.execute(delete(Campaign).where(Campaign.id == campaign_id))
+    return True
+
+
+def suggest_renames(missing: Counter[OutputKey], outputs: Mapping[OutputKey, tuple[int, str]]) -> list[str]:
+    """Suggest what would give missing outputs a place: systems that are called alike, or texts still to be imported."""
+    suggestions = []
+    known: dict[tuple[str, str, str], set[str]] = {}
+    for key in outputs:
+        known.setdefault(key[:3], set()).add(key.system)
+    for system in sorted({key.system for key in missing}):
+        mine = [key for key in missing if key.system == system]
+        counts = Counter(other for key in mine for other in known.get(key[:3], ()))
+        alike = difflib.get_close_matches(system, list(counts), n=1, cutoff=0.7)
+        if alike:
+            found = sum(missing[key] for key in mine if alike[0] in known.get(key[:3], ()))
+            suggestions.append(f"--rename-system {system}={alike[0]} would place {found} of them")
+        else:
+            total = sum(missing[key] for key in mine)
+            suggestions.append(
+                f"{total} annotate outputs of {system} that were not given; name their folder with --outputs"
+            )
+    return suggestions
+
+
+def _open(path: Path, slug: str, format_name: str, definition: CampaignDefinition | None) -> Source:
+    match format_name:
+        case "factgenie":
+            return open_factgenie(path, slug)
+        case "native":
+            return open_native(path, slug, definition)
+        case _:
+            raise InvalidInput(f"{format_name!r} is not a format campaigns are imported from ({', '.join(FORMATS)})")
+
+
+def _digest(source: Source) -> str:
+    digest = hashlib.sha256()
+    for path in source.files:
+        with path.open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def _imported_before(database: Database, slug: str, digest: str) -> bool:
+    with database.reading() as session:
+        campaign = session.scalar(
+            select(Campaign).where(Campaign.slug == slug, Campaign.status != CampaignStatus.IMPORTING)
+        )
+        if campaign is None:
+            return False
+        if (campaign.imported_from or {}).get("sha256") == digest:
+            return True
+        raise Conflict(f"there is a campaign {slug!r} already, with other content; choose another --slug")
+
+
+def _store_folders(database: Database, folders: Sequence[Path], report: ImportReport) -> None:
+    for folder in folders:
+        texts = DatasetReport()
+        texts.datasets = store_records(database, read_records([folder], None, "factgenie", {}, texts))
+        report.take_texts(texts)
+
+
+def _store_carried_texts(database: Database, source: Source, renames: Mapping[str, str]) -> None:
+    """Store the texts that the annotations themselves carry."""
+    records = (
+        (record.dataset, OutputRecord(split=record.split, key=record.example, system=record.system, text=record.text))
+        for record in source.annotations(renames)
+        if isinstance(record, IncomingAnnotation) and record.text is not None
+    )
+    store_records(database, records)
+
+
+def _begin(
+    database: Database, source: Source, report: ImportReport, digest: str, renames: Mapping[str, str]
+) -> CampaignWriter:
+    datasets = {a.dataset for a in source.annotations(renames) if isinstance(a, IncomingAnnotation)}
+    with database.reading() as session:
+        outputs = load_outputs(session, sorted(datasets))
+    with database.transaction() as session:
+        campaign = add_campaign(session, source.definition, CampaignStatus.IMPORTING)
+        campaign.imported_from = source.kept | {"sha256": digest}
+        categories = _category_ids(session, campaign.id)
+    return CampaignWriter(campaign.id, report.campaign, categories, outputs, report)
+
+
+def _category_ids(session: Session, campaign_id: int) -> dict[str, int]:
+    rows = session.execute(select(Category.key, Category.id).where(Category.campaign_id == campaign_id))
+    return {key: identifier for key, identifier in rows}

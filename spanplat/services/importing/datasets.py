@@ -1,0 +1,145 @@
+"""Importing datasets."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from spanplat.db import Database
+from spanplat.errors import InvalidInput
+from spanplat.formats.datasets import DatasetEntry, read_dataset
+from spanplat.formats.problem import Problem
+from spanplat.schemas.dataset import ExampleRecord, OutputRecord
+from spanplat.schemas.slug import slugify
+from spanplat.services.importing.progress import OnProgress, ignore_progress
+from spanplat.services.importing.storing import OutputKey, StoredData, store_records
+
+PROBLEMS_LISTED = 1000
+
+
+@dataclass
+class DatasetReport:
+    """What a dataset import did."""
+
+    datasets: dict[str, StoredData] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    """Rows that could not be used, with file and line (the first thousand)."""
+    problem_count: int = 0
+
+    @property
+    def differing(self) -> list[OutputKey]:
+        """Outputs that are stored with another text; the stored text stays."""
+        return [key for stored in self.datasets.values() for key in stored.differing]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the report as JSON values."""
+        return asdict(self)
+
+    def note(self, problem: Problem) -> None:
+        """Count a problem and keep the first thousand in words."""
+        self.problem_count += 1
+        if len(self.problems) < PROBLEMS_LISTED:
+            self.problems.append(str(problem))
+
+
+def import_dataset(
+    database: Database,
+    paths: Sequence[Path],
+    *,
+    name: str | None = None,
+    format: str = "auto",  # noqa: A002 (the option's name)
+    renames: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | None] | None = None,
+    on_progress: OnProgress = ignore_progress,
+) -> DatasetReport:
+    """Import examples and outputs; what is there already stays as it is, so that a second run adds nothing.
+
+    Parameters
+    ----------
+    database
+        Where to.
+    paths
+        Files or folders.
+    name
+        Slug of the dataset, for files that name none, or one only.
+    format
+        ``auto``, ``jsonl``, ``csv``, ``json`` or ``factgenie``.
+    renames
+        Systems that are to be called otherwise than in the files.
+    columns
+        Columns for roles the guess gets wrong.
+    on_progress
+        Told the number of records done.
+
+    Raises
+    ------
+    NotFound, InvalidInput
+        If a path is missing, no column can be used, the data are named differently from ``name``, or nothing could be read.
+    """
+    report = DatasetReport()
+    system_renames = {slugify(old): slugify(new) for old, new in (renames or {}).items()}
+    records = read_records(paths, name, format, system_renames, report, columns=columns)
+    # An empty import, or one under a wrong name, is noticed before anything is written.
+    first = list(islice(records, 1))
+    if not first:
+        reasons = "\n".join(report.problems[:5]) or "the files hold no records"
+        raise InvalidInput(f"nothing could be imported:\n{reasons}")
+    report.datasets = store_records(database, _chain(first, records), on_progress=on_progress)
+    return report
+
+
+def read_records(
+    paths: Sequence[Path],
+    name: str | None,
+    format_name: str,
+    renames: Mapping[str, str],
+    report: DatasetReport,
+    *,
+    columns: Mapping[str, str | None] | None = None,
+) -> Iterator[tuple[str, ExampleRecord | OutputRecord]]:
+    """Yield the records of files with the dataset each belongs to; problems go to the report.
+
+    Raises
+    ------
+    InvalidInput
+        If a record belongs to no dataset, or the files hold several datasets while one name was given.
+    """
+    wanted = slugify(name) if name else None
+    named: set[str] = set()
+    for path in paths:
+        for entry in read_dataset(path, layout=_known_format(format_name), columns=columns):
+            if isinstance(entry, Problem):
+                report.note(entry)
+                continue
+            dataset = _dataset_of(entry, wanted, named)
+            record = entry.record
+            if isinstance(record, OutputRecord) and record.system in renames:
+                record = record.model_copy(update={"system": renames[record.system]})
+            yield dataset, record
+
+
+def _dataset_of(entry: DatasetEntry, wanted: str | None, named: set[str]) -> str:
+    if entry.dataset is not None:
+        named.add(entry.dataset)
+    if wanted is not None and len(named) > 1:
+        raise InvalidInput(
+            f"the files hold several datasets ({', '.join(sorted(named))}), so --name {wanted} cannot name them; leave --name out"
+        )
+    dataset = wanted or entry.dataset
+    if dataset is None:
+        raise InvalidInput(f"{entry.file}, line {entry.line} names no dataset; give one with --name")
+    return dataset
+
+
+def _known_format(name: str) -> Any:
+    if name not in ("auto", "jsonl", "csv", "json", "factgenie"):
+        raise InvalidInput(f"{name!r} is not a format of datasets; use auto, jsonl, csv, json or factgenie")
+    return name
+
+
+def _chain(
+    first: list[tuple[str, ExampleRecord | OutputRecord]], rest: Iterator[tuple[str, ExampleRecord | OutputRecord]]
+) -> Iterator[tuple[str, ExampleRecord | OutputRecord]]:
+    yield from first
+    yield from rest

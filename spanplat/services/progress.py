@@ -1,0 +1,235 @@
+"""How far campaigns are: the figures of the overview and of a campaign's page."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sqlalchemy import Select, func, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from spanplat.models import (
+    COUNTED,
+    REPLACED,
+    Annotation,
+    Assignment,
+    AssignmentStatus,
+    Batch,
+    BatchItem,
+    Campaign,
+    CampaignStatus,
+    Completion,
+    Dataset,
+    Example,
+    Item,
+    ItemOutput,
+    Output,
+    System,
+    Unplaced,
+)
+
+
+@dataclass(frozen=True)
+class CampaignProgress:
+    """How far one campaign is."""
+
+    campaign: Campaign
+    done: int
+    """Completed annotations that count."""
+    promised: int
+    """Annotations there will be when every seat is filled."""
+    people_now: int
+    """Annotators who hold a seat whose lease has not run out."""
+    lapsed: int
+    """Seats whose holder has let the lease run out."""
+    open_seats: int
+    unplaced: int
+    """Records and spans of imports and models that have no place in the data."""
+    cost: float | None
+    """US dollars paid for model calls; None where no model was called."""
+    last_event: datetime | None
+    """When the newest annotation was completed."""
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether everything promised is there."""
+        return 0 < self.promised <= self.done
+
+    @property
+    def attention(self) -> list[str]:
+        """Name what somebody should look at: ``unplaced``, ``finished`` (but still open), ``lapsed``."""
+        reasons = {
+            "unplaced": self.unplaced > 0,
+            "finished": self.is_finished
+            and self.campaign.status == CampaignStatus.OPEN
+            and self.campaign.kind != "llm",
+            "lapsed": self.lapsed > 0 and self.open_seats == 0,
+        }
+        return [reason for reason, present in reasons.items() if present]
+
+
+@dataclass(frozen=True)
+class BatchProgress:
+    """How far one batch is."""
+
+    number: int
+    items: int
+    done: int
+    seats: Mapping[str, int]
+    """Seats by state: ``open``, ``held``, ``submitted``, ``accepted``."""
+    replaced: int
+    """Seats given back, timed out or rejected, which others took over."""
+    last_event: datetime | None
+
+    @property
+    def promised(self) -> int:
+        """Annotations there will be when every seat is filled."""
+        return self.items * sum(self.seats.values())
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What the outputs of some campaigns come from."""
+
+    datasets: list[str] = field(default_factory=list)
+    splits: list[str] = field(default_factory=list)
+    systems: list[str] = field(default_factory=list)
+
+
+def list_progress(session: Session, campaigns: Sequence[Campaign], now: datetime) -> list[CampaignProgress]:
+    """Tell how far each of these campaigns is, in their order."""
+    items = select(BatchItem.batch_id, func.count().label("items")).group_by(BatchItem.batch_id).subquery()
+    current = Assignment.status.not_in(REPLACED)
+    held = Assignment.status == AssignmentStatus.HELD
+    promised = _by_campaign(
+        session,
+        select(Assignment.campaign_id, func.sum(items.c.items))
+        .join(items, items.c.batch_id == Assignment.batch_id)
+        .where(current),
+    )
+    done: dict[int, tuple[int, datetime | None]] = {
+        campaign_id: (count, last)
+        for campaign_id, count, last in session.execute(
+            _completed(Assignment.campaign_id).group_by(Assignment.campaign_id)
+        )
+    }
+    people = select(Assignment.campaign_id, func.count(Assignment.annotator_id.distinct())).where(held)
+    people_now = _by_campaign(session, people.where(Assignment.lease_expires_at > now))
+    lapsed = _by_campaign(session, people.where(Assignment.lease_expires_at <= now))
+    open_seats = _by_campaign(
+        session, select(Assignment.campaign_id, func.count()).where(Assignment.status == AssignmentStatus.OPEN)
+    )
+    unplaced = dict(session.execute(select(Unplaced.campaign_id, func.count()).group_by(Unplaced.campaign_id)).tuples())
+    cost = dict(
+        session.execute(
+            select(Completion.campaign_id, func.sum(Completion.cost)).group_by(Completion.campaign_id)
+        ).tuples()
+    )
+    return [
+        CampaignProgress(
+            campaign=campaign,
+            done=done.get(campaign.id, (0, None))[0],
+            promised=promised.get(campaign.id, 0),
+            people_now=people_now.get(campaign.id, 0),
+            lapsed=lapsed.get(campaign.id, 0),
+            open_seats=open_seats.get(campaign.id, 0),
+            unplaced=unplaced.get(campaign.id, 0),
+            cost=cost.get(campaign.id),
+            last_event=done.get(campaign.id, (0, None))[1],
+        )
+        for campaign in campaigns
+    ]
+
+
+def list_batches(session: Session, campaign: Campaign, *, offset: int = 0, limit: int = 100) -> list[BatchProgress]:
+    """Tell how far the batches of a campaign are, in their order."""
+    numbers = dict(
+        session.execute(
+            select(Batch.id, Batch.number)
+            .where(Batch.campaign_id == campaign.id)
+            .order_by(Batch.number)
+            .offset(offset)
+            .limit(limit)
+        ).tuples()
+    )
+    items = dict(
+        session.execute(
+            select(BatchItem.batch_id, func.count()).where(BatchItem.batch_id.in_(numbers)).group_by(BatchItem.batch_id)
+        ).tuples()
+    )
+    seats: dict[int, dict[str, int]] = {}
+    for batch_id, status, count in session.execute(
+        select(Assignment.batch_id, Assignment.status, func.count())
+        .where(Assignment.batch_id.in_(numbers))
+        .group_by(Assignment.batch_id, Assignment.status)
+    ):
+        seats.setdefault(batch_id, {})[status] = count
+    done: dict[int, tuple[int, datetime | None]] = {
+        batch_id: (count, last)
+        for batch_id, count, last in session.execute(
+            _completed(Assignment.batch_id).where(Assignment.batch_id.in_(numbers)).group_by(Assignment.batch_id)
+        )
+    }
+    return [
+        BatchProgress(
+            number=number,
+            items=items.get(batch_id, 0),
+            done=done.get(batch_id, (0, None))[0],
+            seats={status: count for status, count in seats.get(batch_id, {}).items() if status not in REPLACED},
+            replaced=sum(count for status, count in seats.get(batch_id, {}).items() if status in REPLACED),
+            last_event=done.get(batch_id, (0, None))[1],
+        )
+        for batch_id, number in numbers.items()
+    ]
+
+
+def count_batches(session: Session, campaign: Campaign) -> int:
+    """Count the batches of a campaign."""
+    return session.scalar(select(func.count()).select_from(Batch).where(Batch.campaign_id == campaign.id)) or 0
+
+
+def list_unplaced(session: Session, campaign: Campaign, *, offset: int = 0, limit: int = 50) -> list[Unplaced]:
+    """Return what an import or a model gave that has no place in the data, oldest first."""
+    found = (
+        select(Unplaced).where(Unplaced.campaign_id == campaign.id).order_by(Unplaced.id).offset(offset).limit(limit)
+    )
+    return list(session.scalars(found))
+
+
+def count_unplaced(session: Session, campaign: Campaign) -> list[tuple[str, str, int]]:
+    """Count what could not be placed by kind and reason, most frequent first."""
+    number = func.count()
+    rows = session.execute(
+        select(Unplaced.kind, Unplaced.reason, number)
+        .where(Unplaced.campaign_id == campaign.id)
+        .group_by(Unplaced.kind, Unplaced.reason)
+        .order_by(number.desc(), Unplaced.kind, Unplaced.reason)
+    )
+    return [(kind, reason, count) for kind, reason, count in rows]
+
+
+def coverage(session: Session, campaigns: Sequence[Campaign]) -> Coverage:
+    """Name the datasets, splits and systems whose outputs the campaigns annotate."""
+    rows = session.execute(
+        select(Dataset.slug, Example.split, System.slug)
+        .join(Example, Example.dataset_id == Dataset.id)
+        .join(Output, Output.example_id == Example.id)
+        .join(System, System.id == Output.system_id)
+        .join(ItemOutput, ItemOutput.output_id == Output.id)
+        .join(Item, Item.id == ItemOutput.item_id)
+        .where(Item.campaign_id.in_([campaign.id for campaign in campaigns]))
+        .distinct()
+    ).all()
+    return Coverage(*(sorted({row[column] for row in rows}) for column in range(3)))
+
+
+def _completed(group: InstrumentedAttribute[int]) -> Select[int, int, datetime | None]:
+    """Select the number of annotations that count, and when the newest was completed, beside what they are grouped by."""
+    return (
+        select(group, func.count(), func.max(Annotation.completed_at))
+        .join(Assignment, Assignment.id == Annotation.assignment_id)
+        .where(Annotation.status == "complete", Annotation.late.is_(False), Assignment.status.in_(COUNTED))
+    )
+
+
+def _by_campaign(session: Session, counts: Select[int, int]) -> dict[int, int]:
+    return {campaign_id: int(count) for campaign_id, count in session.execute(counts.group_by(Assignment.campaign_id))}

@@ -1,0 +1,291 @@
+"""One side of a comparison: what a campaign's annotators marked, as arrays, and the rules that choose among several annotators."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+
+import numpy as np
+from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy.orm import Session
+
+from spanplat.errors import InvalidInput
+from spanplat.metrics import SpanSet
+from spanplat.models import (
+    COUNTED,
+    Annotation,
+    Annotator,
+    Assignment,
+    BatchItem,
+    Campaign,
+    Category,
+    Dataset,
+    Example,
+    ItemOutput,
+    ItemRole,
+    Output,
+    Span,
+    System,
+)
+from spanplat.services.definitions import definition_of
+
+WorkQuery = Select[int, int, int, int, str, str, str, float | None]
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Which outputs and categories count; an empty tuple means all."""
+
+    datasets: tuple[str, ...] = ()
+    splits: tuple[str, ...] = ()
+    systems: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Work:
+    """One completed annotation of one output."""
+
+    annotation_id: int
+    output_id: int
+    annotator_id: int
+    order: int
+    """Order of the annotator: the numeric group of an import, the slot otherwise."""
+    dataset: str
+    split: str
+    system: str
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Side:
+    """A campaign's completed annotations, by output and then by annotator order, with their spans row by row."""
+
+    campaign: str
+    works: tuple[Work, ...]
+    spans: SpanSet
+    """One row per entry of ``works``; categories are positions in the list the side was loaded with."""
+
+    def by_output(self) -> dict[int, list[int]]:
+        """Return the rows of each output, in annotator order."""
+        rows: dict[int, list[int]] = defaultdict(list)
+        for row, work in enumerate(self.works):
+            rows[work.output_id].append(row)
+        return rows
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a side with several annotators on an output is reduced."""
+
+    name: str
+    group: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> "Rule":
+        """Read a rule: ``first``, ``each``, ``pairs``, ``all`` or ``group=K``.
+
+        Raises
+        ------
+        InvalidInput
+            If it is none of these.
+        """
+        if match := re.fullmatch(r"group=(\d+)", text):
+            return cls("group", int(match[1]))
+        if text in ("first", "each", "pairs", "all"):
+            return cls(text)
+        raise InvalidInput(f"{text!r} is no rule; use first, each, pairs, all, or group=K with the number of a group")
+
+    def __str__(self) -> str:
+        return f"group={self.group}" if self.name == "group" else self.name
+
+    def rows(self, side: Side, candidates: Sequence[int]) -> list[int]:
+        """Choose among the rows of one output, which are in annotator order."""
+        if self.name == "first":
+            return list(candidates[:1])
+        if self.name == "group":
+            return [row for row in candidates if side.works[row].order == self.group][:1]
+        return list(candidates)
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Rows of two sides that are compared with each other."""
+
+    reference: np.ndarray[tuple[int], np.dtype[np.int64]]
+    hypothesis: np.ndarray[tuple[int], np.dtype[np.int64]]
+
+    def __len__(self) -> int:
+        return len(self.reference)
+
+
+def categories_of(session: Session, campaigns: Sequence[Campaign]) -> dict[str, str]:
+    """Return name by key of the campaigns' categories: the first campaign's list, then what the others add."""
+    categories: dict[str, str] = {}
+    for campaign in campaigns:
+        rows = session.execute(
+            select(Category.key, Category.name).where(Category.campaign_id == campaign.id).order_by(Category.position)
+        )
+        for key, name in rows:
+            categories.setdefault(key, name)
+    return categories
+
+
+def load_side(
+    session: Session, campaign: Campaign, categories: Sequence[str], filters: Filters, *, resolved: bool = False
+) -> Side:
+    """Load a campaign's completed annotations.
+
+    Parameters
+    ----------
+    session
+        A reading session.
+    campaign
+        The campaign.
+    categories
+        Keys of the categories; their positions become the category numbers.
+    filters
+        Outputs and categories that count.
+    resolved
+        Use the places where imported quotes were found in place of the offsets received.
+
+    Notes
+    -----
+    Late work, work excluded by a failed check, attention checks, and seats that went to somebody else are left out.
+    """
+    works = [Work(*row) for row in session.execute(_filtered(_works(campaign), filters))]
+    row_of = {(work.annotation_id, work.output_id): row for row, work in enumerate(works)}
+    code_of = {key: code for code, key in enumerate(categories)}
+    wanted = {code_of[key] for key in filters.categories if key in code_of}
+    severities = {level.key: code for code, level in enumerate(definition_of(campaign).severities, start=1)}
+    start = func.coalesce(Span.resolved_start, Span.start_offset) if resolved else Span.start_offset
+    end = func.coalesce(Span.resolved_end, Span.end_offset) if resolved else Span.end_offset
+    rows = session.execute(
+        select(Span.annotation_id, ItemOutput.output_id, start, end, Category.key, Span.severity, Span.side)
+        .join(Annotation, Annotation.id == Span.annotation_id)
+        .join(Assignment, Assignment.id == Annotation.assignment_id)
+        .join(ItemOutput, (ItemOutput.item_id == Annotation.item_id) & (ItemOutput.position == Span.output_position))
+        .join(Category, Category.id == Span.category_id)
+        .where(Assignment.campaign_id == campaign.id)
+        .order_by(Span.annotation_id, Span.position)
+    )
+    columns = [
+        (
+            row_of[annotation, output],
+            first,
+            last,
+            code_of[key],
+            severities.get(severity or "", 0),
+            int(side == "source"),
+        )
+        for annotation, output, first, last, key, severity, side in rows
+        if (annotation, output) in row_of and (not wanted or code_of[key] in wanted)
+    ]
+    table = np.array(columns, dtype=np.int64).reshape(len(columns), 6).T
+    spans = SpanSet.from_columns(
+        table[0],
+        n_outputs=len(works),
+        start=table[1],
+        end=table[2],
+        category=table[3],
+        severity=table[4],
+        side=table[5],
+    )
+    return Side(campaign.slug, tuple(works), spans)
+
+
+def data_revision(session: Session, campaign: Campaign) -> str:
+    """Return a mark that changes whenever a completed annotation is added or changed."""
+    count, revisions, newest = session.execute(
+        select(func.count(Annotation.id), func.sum(Annotation.revision), func.max(Annotation.id))
+        .join(Assignment, Assignment.id == Annotation.assignment_id)
+        .where(Assignment.campaign_id == campaign.id, *_counted())
+    ).one()
+    return f"{campaign.definition_sha256[:12]}.{count}.{revisions or 0}.{newest or 0}"
+
+
+def align(reference: Side, reference_rule: Rule, hypothesis: Side, hypothesis_rule: Rule) -> Alignment:
+    """Put the chosen annotations of the outputs that both sides completed beside each other.
+
+    Where a side keeps several annotators on an output, each is compared with each of the other side; an annotation is never
+    compared with itself.
+    """
+    theirs = hypothesis.by_output()
+    pairs = [
+        pair
+        for output, rows in reference.by_output().items()
+        for pair in product(
+            reference_rule.rows(reference, rows), hypothesis_rule.rows(hypothesis, theirs.get(output, ()))
+        )
+        if reference.works[pair[0]].annotation_id != hypothesis.works[pair[1]].annotation_id
+    ]
+    return _alignment(pairs)
+
+
+def align_annotators(reference: Side, hypothesis: Side) -> Iterator[Alignment]:
+    """Yield one alignment for each pair of annotators that share outputs: within one campaign, or across two."""
+    mine, theirs = _by_annotator(reference), _by_annotator(hypothesis)
+    same = reference.campaign == hypothesis.campaign
+    names = combinations(mine, 2) if same else product(mine, theirs)
+    for one, other in names:
+        common = [(row, theirs[other][output]) for output, row in mine[one].items() if output in theirs[other]]
+        if common:
+            yield _alignment(common)
+
+
+def _by_annotator(side: Side) -> dict[int, dict[int, int]]:
+    """Return, by annotator, the row of each output; of repeats the first."""
+    annotators: dict[int, dict[int, int]] = {}
+    for row, work in enumerate(side.works):
+        annotators.setdefault(work.annotator_id, {}).setdefault(work.output_id, row)
+    return annotators
+
+
+def _alignment(pairs: Sequence[tuple[int, int]]) -> Alignment:
+    table = np.array(pairs, dtype=np.int64).reshape(len(pairs), 2)
+    return Alignment(table[:, 0], table[:, 1])
+
+
+def _works(campaign: Campaign) -> WorkQuery:
+    return (
+        select(
+            Annotation.id,
+            ItemOutput.output_id,
+            Annotator.id,
+            Assignment.slot,
+            Dataset.slug,
+            Example.split,
+            System.slug,
+            Annotation.seconds,
+        )
+        .join(Assignment, Assignment.id == Annotation.assignment_id)
+        .join(Annotator, Annotator.id == Assignment.annotator_id)
+        .join(BatchItem, (BatchItem.batch_id == Assignment.batch_id) & (BatchItem.item_id == Annotation.item_id))
+        .join(ItemOutput, ItemOutput.item_id == Annotation.item_id)
+        .join(Output, Output.id == ItemOutput.output_id)
+        .join(Example, Example.id == Output.example_id)
+        .join(Dataset, Dataset.id == Example.dataset_id)
+        .join(System, System.id == Output.system_id)
+        .where(Assignment.campaign_id == campaign.id, BatchItem.role == ItemRole.REGULAR, *_counted())
+        .order_by(ItemOutput.output_id, Assignment.slot, Assignment.repeat, Annotation.id)
+    )
+
+
+def _counted() -> tuple[ColumnElement[bool], ...]:
+    return (
+        Annotation.status == "complete",
+        Annotation.late.is_(False),
+        Assignment.excluded.is_(False),
+        Assignment.status.in_(COUNTED),
+    )
+
+
+def _filtered(query: WorkQuery, filters: Filters) -> WorkQuery:
+    if filters.datasets:
+        query = query.where(Dataset.slug.in_(filters.datasets))
+    if filters.splits:
+        query = query.where(Example.split.in_(filters.splits))
+    if filters.systems:
+        query = query.where(System.slug.in_(filters.systems))
+    return query
