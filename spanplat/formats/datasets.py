@@ -1,0 +1,239 @@
+"""Datasets from JSON lines, JSON and CSV files, and from the folders factgenie keeps its inputs and outputs in.
+
+A row may hold a source, an output, or both. Names of datasets, splits and systems are slugified, so that differently
+spelt ones meet; texts go through :func:`~spanplat.text.clean_text`; keys stay as they are.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Literal
+
+from spanplat.errors import InvalidInput, NotFound
+from spanplat.formats.columns import ColumnMapping, guess_mapping
+from spanplat.formats.json_lines import decode_json
+from spanplat.formats.problem import Problem
+from spanplat.formats.tables import Row, TableFormat, detect_table, read_json_list, read_rows
+from spanplat.schemas.dataset import ExampleRecord, OutputRecord
+from spanplat.schemas.slug import slugify
+from spanplat.text import clean_text, sha256_of
+
+DatasetFormat = Literal["auto", "jsonl", "csv", "json", "factgenie"]
+
+UNKNOWN_SYSTEM = "unknown"
+WHOLE = "all"
+"""The split of rows that name none, in a file whose name ends in no usual one."""
+
+_SAMPLE = 50
+_USUAL_SPLITS = frozenset({"train", "training", "dev", "devel", "val", "valid", "validation", "test", "eval"})
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetEntry:
+    """An example or an output, and where it came from."""
+
+    dataset: str | None
+    """Slug of the dataset; None where neither the row nor the file names one."""
+    record: ExampleRecord | OutputRecord
+    file: Path
+    line: int
+    """Counted from 1; in a JSON list, the position of the entry counted from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What the place and name of a file say about its rows; used where the rows do not say it."""
+
+    dataset: str | None = None
+    split: str | None = None
+    system: str | None = None
+
+
+def read_dataset(
+    path: Path, *, layout: DatasetFormat = "auto", columns: Mapping[str, str | None] | None = None
+) -> Iterator[DatasetEntry | Problem]:
+    """Read a dataset from a file or a factgenie folder.
+
+    Parameters
+    ----------
+    path
+        A file; or a folder: factgenie's ``inputs`` or ``outputs``, one inside them, or one that holds them (in
+        ``data``, too).
+    layout
+        The format; ``auto`` takes a folder for factgenie's and tells a file's format from its name or first line.
+    columns
+        Columns for the roles dataset, split, key, system, text and source, where
+        :func:`~spanplat.formats.columns.guess_mapping` guesses wrong.
+
+    Yields
+    ------
+    DatasetEntry or Problem
+        Examples before their outputs, each once per file; a problem for each row, line or file that cannot be used.
+
+    Raises
+    ------
+    NotFound
+        There is nothing at the path.
+    InvalidInput
+        No column can be the text or the source, a column named in ``columns`` does not exist, or a folder holds no
+        dataset.
+    """
+    if path.is_dir():
+        yield from _read_folder(path, columns or {})
+    elif not path.exists():
+        raise NotFound(f"There is no file or folder {path}.")
+    elif layout == "factgenie":
+        yield from _read_file(path, "json" if path.suffix == ".json" else "jsonl", columns or {})
+    else:
+        yield from _read_file(path, detect_table(path) if layout == "auto" else layout, columns or {})
+
+
+def _read_folder(folder: Path, columns: Mapping[str, str | None]) -> Iterator[DatasetEntry | Problem]:
+    named = [folder / name for name in ("inputs", "data/inputs", "outputs", "data/outputs")]
+    roots = [root for root in named if root.is_dir()] or [folder]
+    found = False
+    for file in chain.from_iterable(sorted(root.rglob("*")) for root in roots):
+        if not file.is_file() or file.name.startswith("."):
+            continue
+        if file.suffix == ".jsonl":
+            found = True
+            yield from _read_file(file, "jsonl", columns)
+        elif file.suffix == ".json":
+            found = True
+            yield from _inputs(file, _Names(slugify(file.parent.name), slugify(file.stem)))
+        else:
+            yield Problem(file, 0, "is neither a list of inputs (.json) nor of outputs (.jsonl)")
+    if not found:
+        raise InvalidInput(f"{folder} holds neither inputs (.json) nor outputs (.jsonl).")
+
+
+def _read_file(path: Path, table: TableFormat, columns: Mapping[str, str | None]) -> Iterator[DatasetEntry | Problem]:
+    rows = read_rows(path, table)
+    first = list(islice(rows, _SAMPLE))
+    sample = [row.cells for row in first if isinstance(row, Row)]
+    if not sample and not first:
+        raise InvalidInput(f"{path} holds no rows.")
+    names = list(dict.fromkeys(chain.from_iterable(sample)))
+    mapping = guess_mapping(names, sample).overridden(names, columns)
+    if mapping.text is None and mapping.source is None and sample:
+        if table == "json" and not columns:  # a list of sources, as factgenie keeps them
+            yield from _inputs(path, _names_of(path))
+            return
+        raise InvalidInput(
+            f"{path}: no column looks like the text to annotate or its source. "
+            f"Columns are {', '.join(names)}; say which is which."
+        )
+    reader = _RowReader(path, mapping, _names_of(path))
+    for row in chain(first, rows):
+        if isinstance(row, Problem):
+            yield row
+        else:
+            yield from reader.read(row)
+
+
+def _inputs(path: Path, names: _Names) -> Iterator[DatasetEntry | Problem]:
+    """Read a list of sources; their key is their position, because outputs refer to it."""
+    for entry in read_json_list(path):
+        if isinstance(entry, Problem):
+            yield entry
+        else:
+            record = ExampleRecord(split=names.split or WHOLE, key=str(entry.line - 1), source=entry.value)
+            yield DatasetEntry(names.dataset, record, path, entry.line)
+
+
+@dataclass(slots=True)
+class _RowReader:
+    """Turns the rows of one file into examples and outputs."""
+
+    path: Path
+    mapping: ColumnMapping
+    names: _Names
+    _counts: dict[tuple[str | None, ...], int] = field(default_factory=dict)
+    _sources: dict[tuple[str | None, ...], tuple[str, int]] = field(default_factory=dict)
+
+    def read(self, row: Row) -> Iterator[DatasetEntry | Problem]:
+        raw = json.dumps(row.cells, ensure_ascii=False)
+        try:
+            system = self._name(row, "system") or self.names.system or UNKNOWN_SYSTEM
+            by_file = self.names if self.names.dataset else _split_stem(self.path, system)
+            dataset = self._name(row, "dataset") or by_file.dataset
+            split = self._name(row, "split") or by_file.split or self.names.split or WHOLE
+            key = self._key(row, (dataset, split, system))
+            source, text = self._source(row), self._text(row)
+        except InvalidInput as error:
+            yield Problem(self.path, row.line, str(error), raw)
+            return
+        if source is not None:
+            digest = sha256_of(json.dumps(source, sort_keys=True))
+            before = self._sources.setdefault((dataset, split, key), (digest, row.line))
+            if before[1] == row.line:
+                yield DatasetEntry(dataset, ExampleRecord(split=split, key=key, source=source), self.path, row.line)
+            elif before[0] != digest:
+                reason = f"has another source for example {key} than line {before[1]}; the first one is kept"
+                yield Problem(self.path, row.line, reason, raw)
+        if text is not None:
+            record = OutputRecord(split=split, key=key, system=system, text=text)
+            yield DatasetEntry(dataset, record, self.path, row.line)
+        elif source is None:
+            yield Problem(self.path, row.line, "has neither a text nor a source", raw)
+
+    def _value(self, row: Row, role: str) -> Any:
+        column = getattr(self.mapping, role)
+        return None if column is None else row.cells.get(column)
+
+    def _name(self, row: Row, role: str) -> str | None:
+        value = self._value(row, role)
+        if value is None or value == "":
+            return None
+        if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
+            raise InvalidInput(f"has a {role} that is no name: {value!r}")
+        return slugify(str(value))
+
+    def _key(self, row: Row, group: tuple[str | None, ...]) -> str:
+        if self.mapping.key is None:  # rows of one system stand in the order of the examples
+            position = self._counts[group] = self._counts.get(group, -1) + 1
+            return str(position)
+        value = self._value(row, "key")
+        if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
+            raise InvalidInput(f"has no usable {self.mapping.key} (the example's key): {value!r}")
+        return clean_text(str(value))
+
+    def _source(self, row: Row) -> Any:
+        value = self._value(row, "source")
+        if not isinstance(value, str):
+            return value
+        if self.path.suffix != ".jsonl" and value.lstrip().startswith(("{", "[")):  # CSV cells hold nested data as JSON
+            try:
+                return decode_json(value.encode("utf-8"))
+            except ValueError:
+                return clean_text(value)
+        return clean_text(value) if value else None
+
+    def _text(self, row: Row) -> str | None:
+        value = self._value(row, "text")
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            raise InvalidInput(f"has a {type(value).__name__} where the text should stand, in {self.mapping.text}")
+        return clean_text(value)
+
+
+def _names_of(path: Path) -> _Names:
+    """Read names off ``<system>/<dataset>-<system>-<split>.jsonl`` or ``outputs/<dataset>/<split>/<system>.jsonl``."""
+    by_stem = _split_stem(path, path.parent.name)
+    if by_stem.dataset:
+        return _Names(by_stem.dataset, by_stem.split, slugify(path.parent.name))
+    folders = path.parts[:-1]
+    if "outputs" in folders and len(folders) - folders.index("outputs") == 3:
+        return _Names(slugify(folders[-2]), slugify(folders[-1]), slugify(path.stem))
+    if "inputs" in folders:
+        return _Names(slugify(path.parent.name), slugify(path.stem))
+    ending = slugify(path.stem).rpartition("-")[2]
+    return _Names(split=ending if ending in _USUAL_SPLITS else None)
+
+
+def _split_stem(path: Path, system: str) -> _Names:
+    dataset, _, split = slugify(path.stem).partition(f"-{slugify(system)}-") if system else ("", "", "")
+    return _Names(dataset, split) if dataset and split else _Names()
