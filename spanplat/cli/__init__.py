@@ -1,0 +1,54 @@
+"""The command line: parse, open a transaction, call one service, print.
+
+Exit status: 0 done, 1 the work failed (the message on stderr says what and how to mend it), 2 wrong usage.
+"""
+
+import importlib
+from typing import Any
+
+import click
+
+from spanplat.errors import SpanplatError
+
+COMMANDS = {
+    "init": "spanplat.cli.database:init",
+    "serve": "spanplat.cli.serve:serve",
+    "worker": "spanplat.cli.worker:worker",
+    "user": "spanplat.cli.users:user",
+    "campaign": "spanplat.cli.campaigns:campaign",
+}
+"""Where each command stands; its module is imported when it is used, so that a short command starts quickly."""
+INTERNAL = {"web": "spanplat.cli.webserver:web"}
+"""Commands that other commands start; people have no use for them."""
+
+
+class Program(click.Group):
+    """The group of all commands: loads them when used, and turns our errors into messages."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order in which one meets them."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        del ctx
+        place = COMMANDS.get(cmd_name) or INTERNAL.get(cmd_name)
+        if place is None:
+            return None
+        module, attribute = place.split(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; a failure worth telling becomes a message and exit status 1."""
+        try:
+            return super().invoke(ctx)
+        except SpanplatError as error:
+            raise click.ClickException(str(error)) from error
+
+
+@click.command(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="spanplat", prog_name="spanplat", message="%(prog)s %(version)s")
+def main() -> None:
+    """Annotate spans of text with people and language models under one protocol, and see how well they agree."""

@@ -1,0 +1,55 @@
+"""Creating the database, and opening it for the other commands."""
+
+import contextlib
+from collections.abc import Iterator
+
+import click
+
+from spanplat.cli.output import json_option, note, print_json
+from spanplat.db import Database
+from spanplat.services.schema import initialise, inspect_schema, require_current
+from spanplat.settings import Settings, load_settings
+
+
+@contextlib.contextmanager
+def open_database(settings: Settings | None = None) -> Iterator[Database]:
+    """Open the database of the settings; it must have been created and be of this version."""
+    settings = settings or load_settings()
+    if not settings.database_url and not (settings.home / "spanplat.sqlite3").exists():
+        raise click.ClickException(
+            f"there is no database in {settings.home} yet; create it with: spanplat init (or set SPANPLAT_HOME to where it is)"
+        )
+    database = Database(settings.database)
+    try:
+        require_current(database)
+        yield database
+    finally:
+        database.dispose()
+
+
+@click.command()
+@json_option
+def init(as_json: bool) -> None:
+    """Create the database, or upgrade it to this version.
+
+    Running it again changes nothing. The database is a SQLite file in SPANPLAT_HOME unless SPANPLAT_DATABASE_URL names another.
+    """
+    settings = load_settings()
+    settings.make_home()
+    database = Database(settings.database)
+    try:
+        before = initialise(database)
+        after = inspect_schema(database)
+        place = database.engine.url.render_as_string(hide_password=True)
+    finally:
+        database.dispose()
+    if as_json:
+        print_json({"database": place, "before": before.present, "after": after.present})
+        return
+    if before.present is None:
+        click.echo(f"Created {place}.")
+        note("Next: spanplat user add you@example.org --role admin")
+    elif before.is_current:
+        click.echo(f"{place} is up to date.")
+    else:
+        click.echo(f"Upgraded {place} from {before.present} to {after.present}.")

@@ -1,0 +1,61 @@
+"""Serving: the web server and the background worker under one command."""
+
+import os
+import socket
+import sys
+
+import click
+
+from spanplat.cli.database import open_database
+from spanplat.cli.supervisor import Supervisor
+
+DEFAULT_PORT = 8000
+
+
+def default_processes() -> int:
+    """Return how many server processes fit this machine."""
+    return min(os.cpu_count() or 1, 4)
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 for all.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, show_default=True, help="0 takes a free one."
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=default_processes,
+    show_default="one per core, at most 4",
+    help="Server processes.",
+)
+@click.option("--no-worker", is_flag=True, help="Serve pages only; run `spanplat worker` elsewhere.")
+def serve(host: str, port: int, workers: int, no_worker: bool) -> None:
+    """Run the web server and the background worker.
+
+    Stops cleanly on Ctrl-C or SIGTERM: requests that have begun are finished, jobs go back to the queue.
+    """
+    with open_database():
+        pass  # better one message here than one from each process
+    start_serving(host, port, workers, with_worker=not no_worker)
+
+
+def start_serving(host: str, port: int, processes: int, *, with_worker: bool = True) -> None:
+    """Serve until told to stop, then exit."""
+    require_free(host, port)
+    web = ["web", "--host", host, "--port", str(port), "--processes", str(processes)]
+    sys.exit(Supervisor(web, ["worker", "--supervised"] if with_worker else None).run())
+
+
+def require_free(host: str, port: int) -> None:
+    """Raise unless the port can be listened on."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        if sys.platform != "win32":
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise click.ClickException(
+                f"cannot listen on {host}:{port} ({error.strerror}); choose another port with --port, or stop what uses it"
+            ) from error

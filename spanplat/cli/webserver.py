@@ -1,0 +1,97 @@
+"""The web server's process: gunicorn with threads, or waitress on Windows."""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from spanplat.cli.supervisor import log_to_stderr, stop_with_parent
+from spanplat.settings import Settings, load_settings
+from spanplat.web.app import create_app
+
+THREADS = 16
+"""Requests one process serves at once; most wait for the database or the client."""
+KEEP_ALIVE_SECONDS = 35
+"""Longer than the pause between two saves of an annotator who thinks, so that the next one finds its connection open."""
+GRACEFUL_SECONDS = 20
+WAITRESS_CONNECTIONS = 1000
+
+
+@click.command(hidden=True)
+@click.option("--host", required=True)
+@click.option("--port", type=int, required=True)
+@click.option("--processes", type=int, required=True)
+def web(host: str, port: int, processes: int) -> None:
+    """Run the web server; `spanplat serve` starts this."""
+    log_to_stderr()
+    stop_with_parent()
+    run_web_server(
+        load_settings(),
+        host,
+        port,
+        processes,
+        lambda address: click.echo(f"spanplat is at {address} (Ctrl-C stops it)"),
+    )
+
+
+def run_web_server(settings: Settings, host: str, port: int, processes: int, on_ready: Callable[[str], None]) -> None:
+    """Serve until the process is told to stop.
+
+    Parameters
+    ----------
+    settings
+        Configuration of the application.
+    host, port
+        Where to listen; port 0 takes a free one.
+    processes
+        Server processes (one on Windows).
+    on_ready
+        Called with the address once connections are accepted.
+    """
+    if sys.platform == "win32":
+        _run_waitress(settings, host, port, on_ready)
+    else:
+        _run_gunicorn(settings, host, port, processes, on_ready)
+
+
+def _address(host: str, port: int) -> str:
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
+    return f"http://{shown}:{port}"
+
+
+def _run_waitress(settings: Settings, host: str, port: int, on_ready: Callable[[str], None]) -> None:
+    from waitress import create_server  # noqa: PLC0415 - only where gunicorn does not run
+
+    server = create_server(
+        create_app(settings), host=host, port=port, threads=THREADS, connection_limit=WAITRESS_CONNECTIONS
+    )
+    on_ready(_address(host, server.effective_port))
+    server.run()
+
+
+def _run_gunicorn(settings: Settings, host: str, port: int, processes: int, on_ready: Callable[[str], None]) -> None:
+    from gunicorn.app.base import BaseApplication  # noqa: PLC0415 - does not import on Windows
+
+    class Server(BaseApplication):  # type: ignore[misc]
+        def load_config(self) -> None:
+            options = {
+                "bind": f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
+                "workers": processes,
+                "worker_class": "gthread",
+                "threads": THREADS,
+                "keepalive": KEEP_ALIVE_SECONDS,
+                "graceful_timeout": GRACEFUL_SECONDS,
+                "timeout": 60,
+                "loglevel": "warning",
+                "control_socket_disable": True,
+                "when_ready": lambda arbiter: on_ready(_address(host, arbiter.LISTENERS[0].sock.getsockname()[1])),
+            }
+            for name, value in options.items():
+                if name in self.cfg.settings:
+                    self.cfg.set(name, value)
+
+        def load(self) -> Any:
+            return create_app(settings)
+
+    Server().run()

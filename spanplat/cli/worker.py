@@ -1,0 +1,24 @@
+"""The background worker's process."""
+
+import click
+
+from spanplat.cli.database import open_database
+from spanplat.cli.supervisor import log_to_stderr, stop_with_parent
+from spanplat.settings import load_settings
+from spanplat.worker.handlers import HANDLERS
+from spanplat.worker.process import run_worker
+
+
+@click.command()
+@click.option("--supervised", is_flag=True, hidden=True, help="Stop when standard input closes.")
+def worker(supervised: bool) -> None:
+    """Run a background worker alone, for instance on another machine.
+
+    It does the work that pages and commands ask for: runs of models and agreement figures.
+    """
+    log_to_stderr()
+    if supervised:
+        stop_with_parent()
+    settings = load_settings()
+    with open_database(settings) as database:
+        run_worker(settings, database, HANDLERS)

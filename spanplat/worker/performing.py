@@ -1,0 +1,142 @@
+"""Performing one job: claim the row, run its handler while a heartbeat tells that we live, and record how it ended."""
+
+import contextlib
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.exc import OperationalError
+
+from spanplat.db import Database
+from spanplat.errors import SpanplatError
+from spanplat.services import jobs
+
+HEARTBEAT_SECONDS = 15.0
+
+logger = logging.getLogger(__name__)
+
+
+class WorkerStopping(Exception):  # noqa: N818 - not an error: the worker was asked to stop, and the job goes back to the queue
+    """Raised in a handler, at its next report of progress, when the worker stops."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a handler is given."""
+
+    database: Database
+    payload: Mapping[str, Any]
+    report: Callable[[int, int | None], None]
+    """Store how much is done, of how much; raises when the work is to stop."""
+
+
+Handler = Callable[[Task], None]
+
+
+class Performer:
+    """Performs jobs for one worker.
+
+    Parameters
+    ----------
+    database
+        Where the jobs are.
+    handlers
+        What to do, by kind of job.
+    worker
+        Name of this worker, unlike that of any other.
+    heartbeat_seconds
+        Pause between two heartbeats.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        handlers: Mapping[str, Handler],
+        worker: str,
+        *,
+        heartbeat_seconds: float = HEARTBEAT_SECONDS,
+    ) -> None:
+        self._database = database
+        self._handlers = handlers
+        self._worker = worker
+        self._heartbeat_seconds = heartbeat_seconds
+        self._stopping = threading.Event()
+
+    def perform(self, job_id: int) -> None:
+        """Perform a job unless somebody else does; a failure is recorded in its row, an unexpected one also raised."""
+        if self._stopping.is_set():
+            return
+        with self._database.transaction() as session:
+            job = jobs.claim(session, job_id, self._worker)
+        if job is None:
+            return
+        logger.info("job %d started: %s", job.id, job.key)
+        lost = threading.Event()
+        task = Task(self._database, job.payload, lambda done, total: self._report(job_id, lost, done, total))
+        try:
+            with self._beating(job_id, lost):
+                self._handler(job.kind)(task)
+            with self._database.transaction() as session:
+                jobs.finish(session, job_id, self._worker)
+            logger.info("job %d done: %s", job.id, job.key)
+        except WorkerStopping:
+            logger.info("job %d goes back to the queue, the worker stops: %s", job.id, job.key)
+        except jobs.JobLost:
+            logger.info("job %d was cancelled or taken over: %s", job.id, job.key)
+        except SpanplatError as error:
+            logger.warning("job %d failed: %s: %s", job.id, job.key, error)
+            self._fail(job_id, str(error))
+        except Exception as error:
+            self._fail(
+                job_id, f"an unexpected error ({type(error).__name__}: {error}); the worker's log has the details"
+            )
+            raise
+
+    def stop(self) -> None:
+        """Make handlers stop at their next report of progress."""
+        self._stopping.set()
+
+    def _handler(self, kind: str) -> Handler:
+        handler = self._handlers.get(kind)
+        if handler is None:
+            raise SpanplatError(
+                f"this worker does not know jobs of kind {kind!r}; it may be older than what asked for it"
+            )
+        return handler
+
+    def _report(self, job_id: int, lost: threading.Event, done: int, total: int | None) -> None:
+        if self._stopping.is_set():
+            raise WorkerStopping
+        if lost.is_set():
+            raise jobs.JobLost(f"job {job_id} was cancelled or taken by another worker")
+        with self._database.transaction() as session:
+            jobs.report_progress(session, job_id, self._worker, done, total)
+
+    def _fail(self, job_id: int, message: str) -> None:
+        with contextlib.suppress(jobs.JobLost), self._database.transaction() as session:
+            jobs.fail(session, job_id, self._worker, message)
+
+    @contextlib.contextmanager
+    def _beating(self, job_id: int, lost: threading.Event) -> Iterator[None]:
+        done = threading.Event()
+
+        def beat() -> None:
+            while not done.wait(self._heartbeat_seconds):
+                try:
+                    with self._database.transaction() as session:
+                        jobs.heartbeat(session, job_id, self._worker)
+                except jobs.JobLost:
+                    lost.set()
+                    return
+                except (SpanplatError, OperationalError) as error:  # the database may be back before the next beat
+                    logger.warning("no heartbeat for job %d: %s", job_id, error)
+
+        thread = threading.Thread(target=beat, name=f"heartbeat-{job_id}", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
