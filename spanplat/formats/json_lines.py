@@ -45,7 +45,7 @@ def read_json_lines(path: Path) -> Iterator[JsonLine | Problem]:
             if not content.strip():
                 continue
             try:
-                value = decode_json(content)
+                value = decode_json(content.strip())
             except ValueError as error:
                 yield Problem(path, number, str(error), content.decode("utf-8", "backslashreplace").rstrip("\r\n"))
             else:
@@ -66,7 +66,7 @@ def decode_json(content: bytes) -> Any:
         raise ValueError(f"is not UTF-8: byte {error.object[error.start]:#04x} at position {error.start}") from error
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}" if error.lineno > 1 else f"column {error.colno}"
-        raise ValueError(f"is not JSON: {error.msg} at {place}") from error
+        raise ValueError(f"is not JSON: {error.msg.removesuffix(' at')} ({place})") from error
     except RecursionError as error:
         raise ValueError("is not usable JSON: it is nested too deeply") from error
     if _SUSPECT_ESCAPE.search(content):
