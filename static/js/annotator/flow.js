@@ -2,6 +2,7 @@
 
 import { listMissing, QuestionForm } from "./questions.js";
 import { renderSource, SourceSearch } from "./source.js";
+import { Stopwatch } from "./stopwatch.js";
 
 const byId = (id) => document.getElementById(id);
 
@@ -14,6 +15,7 @@ export class Flow {
     this.order = campaign.items.map((item) => item.position);
     this.form = new QuestionForm(byId("questions"), campaign.questions, desk.store);
     this.search = byId("find") && new SourceSearch(byId("source"), byId("find"), byId("found"));
+    desk.stopwatch = new Stopwatch();
     desk.status = () => (desk.complete && !this.#missing().length ? "complete" : "draft");
     desk.store.addEventListener("change", () => this.form.render());
     desk.autosave.addEventListener("acknowledged", ({ detail }) => this.#acknowledged(detail));
@@ -110,7 +112,8 @@ export class Flow {
 
   #show(item) {
     const number = this.#number(item.position);
-    const { t, campaign } = this.desk;
+    const { t, campaign, stopwatch } = this.desk;
+    stopwatch.begin(item.seconds);
     byId("progress").textContent = t("progress", { number, total: this.order.length });
     byId("back").disabled = number === 1;
     this.#showTask(item.item);

@@ -30,6 +30,7 @@ function announce(text) {
 class Desk {
   #painted = "";
   caret = null;
+  stopwatch = null;
   position = null;
   complete = false;
   /** @type {() => "draft"|"complete"} what the item counts as after an edit; flow.js knows what is required */
@@ -115,7 +116,8 @@ class Desk {
 
   save() {
     const { text, spans, answers } = this.store;
-    this.autosave.schedule(this.position, encode(text, spans, answers, this.complete ? "complete" : "draft"));
+    const content = encode(text, spans, answers, this.complete ? "complete" : "draft");
+    this.autosave.schedule(this.position, { ...content, seconds: this.stopwatch?.seconds });
   }
 
   #render() {

@@ -111,17 +111,15 @@ export class TextSelection extends EventTarget {
     this.#dragging = true;
     this.#touch = event.pointerType === "touch";
     this.#exact = event.shiftKey;
-    // Shift would extend whatever was selected before; here it asks for a drag of single characters.
-    if (event.shiftKey) getSelection().removeAllRanges();
+    // Every press begins anew: Shift would else extend what was selected before, and a press on selected text drag it away.
+    if (!this.#touch) getSelection().removeAllRanges();
   }
 
   #up(event) {
     if (!this.#dragging) return;
     this.#dragging = false;
     this.#exact ||= event.shiftKey;
-    // A click on selected text clears the selection only after this event.
-    if (!this.#touch) setTimeout(() => this.#settle(), 0);
-    else if (getSelection().isCollapsed) this.#settle();
+    if (!this.#touch || getSelection().isCollapsed) this.#settle();
   }
 
   #changed() {

@@ -31,9 +31,9 @@ EDGES = """([quote, occurrence]) => {
     range.setStart(...place(from));
     const [node, offset] = place(from + grapheme.length - 1);
     range.setEnd(node, offset + 1);
-    range.startContainer.parentElement.scrollIntoView({ block: "nearest" });
-    const rects = range.getClientRects();
-    return [rects[0], /\\p{Script=Arabic}|\\p{Script=Hebrew}/u.test(grapheme)];
+    const top = range.getBoundingClientRect().top;
+    if (top < 60 || top > innerHeight - 160) document.getElementById("marking").scrollBy(0, top - innerHeight / 2);
+    return [range.getClientRects()[0], /\\p{Script=Arabic}|\\p{Script=Hebrew}/u.test(grapheme)];
   };
   const last = graphemes.at(-1);
   const [first, firstRtl] = box(start, graphemes[0]);
@@ -71,9 +71,14 @@ class Annotator:
     def rows(self) -> Locator:
         return self.page.locator("#spans > li")
 
+    def edges(self, quote: str, occurrence: int = 0) -> list[list[float]]:
+        """Return where the mouse must go to drag exactly over a quote; scrolls there first."""
+        places: list[list[float]] = self.page.evaluate(EDGES, [quote, occurrence])
+        return places
+
     def drag(self, quote: str, *, occurrence: int = 0, backwards: bool = False, shift: bool = False) -> None:
         """Drag over exactly these characters."""
-        start, end = self.page.evaluate(EDGES, [quote, occurrence])
+        start, end = self.edges(quote, occurrence)
         if backwards:
             start, end = end, start
         mouse, keyboard = self.page.mouse, self.page.keyboard
@@ -86,6 +91,11 @@ class Annotator:
         mouse.up()
         if shift:
             keyboard.up("Shift")
+
+    def click(self, quote: str) -> None:
+        """Click in the middle of a quote that stands on one line."""
+        (left, y), (right, _) = self.edges(quote)
+        self.page.mouse.click((left + right) / 2, y)
 
     def mark(self, quote: str, key: str = "1", **how: Any) -> None:
         """Drag, then choose the category with this key."""
