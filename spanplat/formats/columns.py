@@ -77,8 +77,8 @@ def guess_mapping(columns: Sequence[str], sample: Sequence[Mapping[str, Any]]) -
     columns
         All columns of the file, in order.
     sample
-        Some rows: a column counts as text only if its values there are strings, as a name or key only if they are
-        strings or whole numbers.
+        Some rows: a column counts as text only if at least half of its values there are strings, as a name or key only
+        if at least half are strings or whole numbers.
 
     Returns
     -------

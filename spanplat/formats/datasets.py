@@ -225,10 +225,10 @@ def _names_of(path: Path) -> _Names:
     by_stem = _split_stem(path, path.parent.name)
     if by_stem.dataset:
         return _Names(by_stem.dataset, by_stem.split, slugify(path.parent.name))
-    folders = path.parts[:-1]
-    if "outputs" in folders and len(folders) - folders.index("outputs") == 3:
+    folders = path.absolute().parts[:-1]
+    if folders[-3:-2] == ("outputs",):
         return _Names(slugify(folders[-2]), slugify(folders[-1]), slugify(path.stem))
-    if "inputs" in folders:
+    if folders[-2:-1] == ("inputs",):
         return _Names(slugify(path.parent.name), slugify(path.stem))
     ending = slugify(path.stem).rpartition("-")[2]
     return _Names(split=ending if ending in _USUAL_SPLITS else None)

@@ -35,7 +35,7 @@ _FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠|%")
 def write_jsonl(records: Iterable[AnnotationRecord]) -> Iterator[str]:
     """Yield one line of JSON per record, each with its line end."""
     for record in records:
-        yield json.dumps(record.model_dump(mode="json"), ensure_ascii=False) + "\n"
+        yield record.model_dump_json() + "\n"
 
 
 def read_jsonl(path: Path) -> Iterator[AnnotationRecord | Problem]:

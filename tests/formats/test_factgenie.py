@@ -1,11 +1,14 @@
 """factgenie campaigns in both layouts, with the faults their files have."""
 
 import json
+import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from spanplat.errors import InvalidInput
 from spanplat.formats.datasets import DatasetEntry, read_dataset
@@ -135,6 +138,39 @@ def test_a_malformed_line_becomes_a_problem_between_its_neighbours(tmp_path: Pat
     }
     assert problems[2].raw == '{"dataset": "d'
     assert str(problems[2]).startswith(f"{folder / 'annotations.jsonl'}, line 2: ")
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["label", "value", "text", "start", "type"]), inner)
+    ),
+    max_leaves=6,
+)
+damaged = st.dictionaries(
+    st.sampled_from(
+        [*record(), "metadata", "flags", "options", "sliders", "orig_example_idx", "thinking_trace", "output"]
+    ),
+    json_values,
+)
+
+
+@settings(deadline=None)
+@given(
+    changes=st.lists(damaged | st.none(), min_size=1, max_size=4),
+    rest=st.binary(max_size=20).map(lambda b: b.replace(b"\n", b"")),
+)
+def test_whatever_stands_in_a_line_gives_one_record_or_one_problem(
+    changes: list[dict[str, Any] | None], rest: bytes
+) -> None:
+    lines = [json.dumps([] if change is None else record(**change)).encode() for change in changes] + [rest] * bool(
+        rest.strip()
+    )
+    with tempfile.TemporaryDirectory() as name:
+        folder = published(Path(name))
+        (folder / "annotations.jsonl").write_bytes(b"\n".join(lines))
+        assert [entry.line for entry in annotations_of(folder)] == list(range(1, len(lines) + 1))
 
 
 def test_an_installed_campaign(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanplat.text import Located, NotLocated, locate_quote, same_ignoring
+from spanplat.text import Located, NotLocated, locate_quote, match_at, same_ignoring
 
 letters = st.sampled_from("abAB ßİıſΣςσﬁ\u0307\u0301\n\t\u00a0é漢م😀\u200dक\u094dไ")
 texts = st.text(letters, min_size=1, max_size=40)
@@ -166,3 +166,25 @@ def test_a_text_made_to_defeat_the_search_ends_it(text: str, quote: str) -> None
     started = time.perf_counter()
     assert isinstance(locate_quote(text, quote), NotLocated)
     assert time.perf_counter() - started < 10
+
+
+def test_approximate_places_are_told_apart_by_the_hint_only() -> None:
+    text = "a quick fox, a quick fax, then a quick fux"
+    assert isinstance(locate_quote(text, "quick fix", most_edits=0.2), NotLocated)
+    assert locate_quote(text, "quick fix", near=14, most_edits=0.2) == Located(15, 24, "approximate", "nearest", 1)
+
+
+@pytest.mark.parametrize(
+    ("quote", "start", "expected"),
+    [
+        ("Cat", 4, Located(4, 7, "exact")),
+        ("CAT  SAT", 4, Located(4, 11, "ignoring-case-and-space")),
+        ("Cat", 3, None),
+        ("sat down", 8, None),
+        ("", 4, None),
+        ("Cat", 99, None),
+        ("Cat", -1, None),
+    ],
+)
+def test_a_quote_is_compared_with_the_passage_at_an_offset(quote: str, start: int, expected: Located | None) -> None:
+    assert match_at("The Cat sat", start, quote) == expected
