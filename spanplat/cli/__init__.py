@@ -11,11 +11,16 @@ import click
 from spanplat.errors import SpanplatError
 
 COMMANDS = {
+    "demo": "spanplat.cli.demo:demo",
     "init": "spanplat.cli.database:init",
     "serve": "spanplat.cli.serve:serve",
     "worker": "spanplat.cli.worker:worker",
     "user": "spanplat.cli.users:user",
+    "dataset": "spanplat.cli.datasets:dataset",
     "campaign": "spanplat.cli.campaigns:campaign",
+    "agreement": "spanplat.cli.agreement:agreement",
+    "stats": "spanplat.cli.stats:stats",
+    "export": "spanplat.cli.exports:export",
 }
 """Where each command stands; its module is imported when it is used, so that a short command starts quickly."""
 INTERNAL = {"web": "spanplat.cli.webserver:web"}

@@ -6,6 +6,8 @@ from pathlib import Path
 import click
 
 from spanplat import paths
+from spanplat.cli.campaign_import import import_
+from spanplat.cli.campaign_run import run
 from spanplat.cli.database import open_database
 from spanplat.cli.output import json_option, note, print_json, print_table
 from spanplat.errors import NotFound
@@ -29,6 +31,10 @@ DEFAULT_ADDRESS = "http://127.0.0.1:8000"
 @click.group()
 def campaign() -> None:
     """Create campaigns, let people in, and see how far they are."""
+
+
+campaign.add_command(import_)
+campaign.add_command(run)
 
 
 @campaign.command("create")

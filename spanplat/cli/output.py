@@ -3,12 +3,12 @@
 import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 
-OnProgress = Callable[[int, int | None], None]
+from spanplat.services.importing.progress import OnProgress, ignore_progress
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
@@ -43,7 +43,7 @@ def note(message: str) -> None:
 def progress_bar(label: str) -> Iterator[OnProgress]:
     """Give a function that shows progress (done, total) on a terminal, and does nothing elsewhere."""
     if not sys.stderr.isatty():
-        yield lambda _done, _total: None
+        yield ignore_progress
         return
     with click.progressbar(length=1, label=label, file=sys.stderr, show_pos=True) as bar:
 

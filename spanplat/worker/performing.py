@@ -12,6 +12,7 @@ from sqlalchemy.exc import OperationalError
 from spanplat.db import Database
 from spanplat.errors import SpanplatError
 from spanplat.services import jobs
+from spanplat.services.importing.progress import OnProgress
 
 HEARTBEAT_SECONDS = 15.0
 
@@ -28,7 +29,7 @@ class Task:
 
     database: Database
     payload: Mapping[str, Any]
-    report: Callable[[int, int | None], None]
+    report: OnProgress
     """Store how much is done, of how much; raises when the work is to stop."""
 
 
@@ -74,7 +75,11 @@ class Performer:
             return
         logger.info("job %d started: %s", job.id, job.key)
         lost = threading.Event()
-        task = Task(self._database, job.payload, lambda done, total: self._report(job_id, lost, done, total))
+
+        def report(done: int, total: int | None) -> None:
+            self._report(job_id, lost, done, total)
+
+        task = Task(self._database, job.payload, report)
         try:
             with self._beating(job_id, lost):
                 self._handler(job.kind)(task)

@@ -1,0 +1,127 @@
+"""Agreement between two campaigns."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import click
+
+from spanplat.cli.database import open_database
+from spanplat.cli.options import filter_options, filters_of
+from spanplat.cli.output import json_option, note, print_json, print_table
+from spanplat.services.agreement import AgreementOptions, compute_agreement
+
+RULES = "first, each, pairs, all, or group=K"
+
+
+@click.command()
+@click.argument("reference", metavar="REF")
+@click.argument("hypothesis", metavar="HYP")
+@click.option("--ref-rule", default="first", show_default=True, help=f"Annotators of REF that count: {RULES}.")
+@click.option("--hyp-rule", default="first", show_default=True, help=f"Annotators of HYP that count: {RULES}.")
+@click.option("--matching", type=click.Choice(["optimal", "greedy"]), default="optimal", show_default=True)
+@click.option(
+    "--empty",
+    type=click.Choice(["include", "skip"]),
+    default="include",
+    show_default=True,
+    help="Outputs on which neither side marked anything.",
+)
+@click.option("--seed", type=int, default=42, show_default=True, help="Of the samples behind γ and the intervals.")
+@click.option("--samples", type=click.IntRange(1), default=30, show_default=True, help="Random annotations behind γ.")
+@click.option("--bootstrap", type=click.IntRange(0), default=0, help="Resamples for intervals; none by default.")
+@click.option("--by", type=click.Choice(["split", "dataset", "system"]), help="Add the figures of each of these.")
+@click.option(
+    "--offsets",
+    type=click.Choice(["received", "resolved"]),
+    default="received",
+    show_default=True,
+    help="Offsets of imported spans: as received, or where their text stands.",
+)
+@filter_options
+@json_option
+def agreement(
+    *,
+    reference: str,
+    hypothesis: str,
+    ref_rule: str,
+    hyp_rule: str,
+    matching: Literal["optimal", "greedy"],
+    empty: Literal["include", "skip"],
+    seed: int,
+    samples: int,
+    bootstrap: int,
+    by: Literal["split", "dataset", "system"] | None,
+    offsets: Literal["received", "resolved"],
+    as_json: bool,
+    **filters: tuple[str, ...],
+) -> None:
+    """Compare the spans of campaign HYP with those of campaign REF on the outputs both annotated."""
+    options = AgreementOptions(
+        reference_rule=ref_rule,
+        hypothesis_rule=hyp_rule,
+        matching=matching,
+        empty=empty,
+        seed=seed,
+        samples=samples,
+        bootstrap=bootstrap,
+        by=by,
+        offsets=offsets,
+        filters=filters_of(**filters),
+    )
+    with open_database() as database:
+        report = compute_agreement(database, reference, hypothesis, options)
+    if as_json:
+        print_json(report)
+    else:
+        _show(report)
+
+
+def _show(report: Mapping[str, Any]) -> None:
+    for side in ("reference", "hypothesis"):
+        shown = report[side]
+        click.echo(f"{side}: {shown['campaign']} (rule {shown['rule']}, {shown['spans']} spans)")
+    click.echo(
+        f"outputs compared: {report['outputs']} "
+        f"(only in the reference {report['outputs_reference_only']}, only in the hypothesis {report['outputs_hypothesis_only']})"
+    )
+    click.echo()
+    char, gamma = report["char"], report["gamma"]
+    print_table(
+        ("", "precision", "recall", "F1", "γ"),
+        [
+            (name, *(char[name][part] for part in ("precision", "recall", "f1")), gamma[name]["mean"])
+            for name in ("hard", "soft")
+        ],
+    )
+    click.echo()
+    print_table(
+        ("figure", "value"),
+        [
+            ("S∅, agreement that there is nothing", report["s_empty"]["mean"]),
+            ("ρ of counts, micro", report["pearson"]["micro"]),
+            ("ρ of counts, macro", report["pearson"]["macro"]),
+        ],
+    )
+    for path, reason in report["undefined"].items():
+        note(f"{path} is undefined: {reason}")
+    note(f"signature: {report['signature']}")
+
+
+def agreement_rows(reports: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+    """Return header and rows of a table with one line for each comparison."""
+    header = ("reference", "hypothesis", "outputs", "F1 hard", "F1 soft", "γ hard", "γ soft", "S∅", "ρ micro")
+    rows: list[tuple[object, ...]] = [
+        (
+            report["reference"]["campaign"],
+            report["hypothesis"]["campaign"],
+            report["outputs"],
+            report["char"]["hard"]["f1"],
+            report["char"]["soft"]["f1"],
+            report["gamma"]["hard"]["mean"],
+            report["gamma"]["soft"]["mean"],
+            report["s_empty"]["mean"],
+            report["pearson"]["micro"],
+        )
+        for report in reports
+    ]
+    return header, rows

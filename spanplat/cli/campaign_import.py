@@ -1,0 +1,105 @@
+"""Importing campaigns with their annotations."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from spanplat.cli.database import open_database
+from spanplat.cli.options import rename_option
+from spanplat.cli.output import json_option, note, print_json, print_table, progress_bar
+from spanplat.schemas.definition import CampaignDefinition
+from spanplat.schemas.definition_file import read_definition
+from spanplat.services.importing.campaigns import FORMATS, import_campaign
+from spanplat.services.importing.incoming import ImportReport
+
+LISTED = 10
+
+
+@click.command("import")
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.option("--slug", required=True, help="Name of the campaign here.")
+@click.option("--format", "format_name", type=click.Choice(FORMATS), required=True)
+@click.option(
+    "--definition",
+    "definition_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="What the annotators were asked (native format).",
+)
+@click.option("--outputs", type=click.Path(exists=True, path_type=Path), help="Folder of the annotated texts.")
+@click.option("--inputs", type=click.Path(exists=True, path_type=Path), help="Folder of their sources.")
+@rename_option
+@click.option(
+    "--missing-text",
+    type=click.Choice(["keep", "fail"]),
+    default="keep",
+    show_default=True,
+    help="Keep annotations whose text is not there apart, or import nothing.",
+)
+@json_option
+def import_(
+    *,
+    path: Path,
+    slug: str,
+    format_name: str,
+    definition_file: Path | None,
+    outputs: Path | None,
+    inputs: Path | None,
+    renames: Sequence[tuple[str, str]],
+    missing_text: str,
+    as_json: bool,
+) -> None:
+    """Import a campaign with its annotations from PATH.
+
+    Nothing disappears: what has no place is kept with its reason and counted. Running the same import again adds nothing;
+    an interrupted one can be repeated.
+    """
+    definition = _read_definition(definition_file)
+    with open_database() as database, progress_bar("Importing") as on_progress:
+        report = import_campaign(
+            database,
+            path,
+            slug=slug,
+            format=format_name,
+            definition=definition,
+            outputs=outputs,
+            inputs=inputs,
+            renames=dict(renames),
+            missing_text=missing_text,
+            on_progress=on_progress,
+        )
+    if as_json:
+        print_json(report.as_dict())
+    else:
+        _show(report)
+
+
+def _read_definition(file: Path | None) -> CampaignDefinition | None:
+    return None if file is None else read_definition(file.read_text(encoding="utf-8"), name=str(file))
+
+
+def _show(report: ImportReport) -> None:
+    if report.already_imported:
+        click.echo(f"{report.campaign} is imported already; nothing was added.")
+        return
+    click.echo(
+        f"Imported {report.campaign}: {report.annotations} annotations with {report.spans} spans "
+        f"by {report.annotators} annotators on {report.outputs} outputs."
+    )
+    rows = [
+        *((f"spans that differ from the text in {kind}", count) for kind, count in report.differences.items()),
+        ("spans whose text is not in the output (offsets kept as received)", report.spans_not_in_text),
+        *((f"spans kept apart: {reason}", count) for reason, count in report.unplaced_spans.items()),
+        *((f"annotations kept apart: {reason}", count) for reason, count in report.unplaced_annotations.items()),
+        ("records that could not be read", report.unreadable_records),
+        ("repeated annotations by one annotator", report.repeats),
+    ]
+    counted = [row for row in rows if row[1]]
+    if counted:
+        print_table(("to know", "count"), counted)
+    for problem in report.text_problems[:LISTED]:
+        note(problem)
+    if len(report.text_problems) > LISTED:
+        note(f"… and {len(report.text_problems) - LISTED} more (all of them: --json)")
+    for suggestion in report.suggestions:
+        note(suggestion)

@@ -1,0 +1,139 @@
+"""Datasets: importing texts and their sources, and looking at what is there."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+
+import click
+
+from spanplat.cli.database import open_database
+from spanplat.cli.options import Assignments, rename_option
+from spanplat.cli.output import json_option, note, print_json, print_table, progress_bar
+from spanplat.formats.columns import guess_mapping
+from spanplat.formats.tables import Row, detect_table, read_rows
+from spanplat.services.datasets import dataset_summary, list_datasets
+from spanplat.services.importing.datasets import DatasetReport, import_dataset
+
+ROLES = ("dataset", "split", "key", "system", "text", "source")
+PROBLEMS_SHOWN = 10
+
+
+@click.group()
+def dataset() -> None:
+    """Import the texts to annotate, with the data they were made from."""
+
+
+@dataset.command("import")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--name", help="Slug of the dataset, where the files do not say it.")
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(["auto", "jsonl", "csv", "json", "factgenie"]),
+    default="auto",
+    show_default=True,
+)
+@rename_option
+@click.option(
+    "--column",
+    "columns",
+    type=Assignments("ROLE=COLUMN"),
+    multiple=True,
+    help=f"Which column holds what, where the guess is wrong; roles: {', '.join(ROLES)}. Repeatable.",
+)
+@json_option
+def import_(
+    *,
+    paths: Sequence[Path],
+    name: str | None,
+    format_name: str,
+    renames: Sequence[tuple[str, str]],
+    columns: Sequence[tuple[str, str]],
+    as_json: bool,
+) -> None:
+    """Import examples and outputs from files or factgenie folders.
+
+    What is there already stays as it is: running the same import again adds nothing.
+    """
+    with open_database() as database:
+        for path in paths:
+            _show_mapping(path, format_name, dict(columns))
+        with progress_bar("Importing") as on_progress:
+            report = import_dataset(
+                database,
+                paths,
+                name=name,
+                format=format_name,
+                renames=dict(renames),
+                columns=dict(columns),
+                on_progress=on_progress,
+            )
+    if as_json:
+        print_json(report.as_dict())
+        return
+    print_table(
+        ("dataset", "examples", "outputs", "already there"),
+        [(slug, stored.examples, stored.outputs, stored.unchanged) for slug, stored in report.datasets.items()],
+    )
+    _show_problems(report)
+
+
+def _show_mapping(path: Path, format_name: str, columns: Mapping[str, str]) -> None:
+    """Tell which column was taken for what; a factgenie folder has none to guess."""
+    if path.is_dir() or format_name == "factgenie":
+        return
+    table = detect_table(path) if format_name == "auto" else format_name
+    sample = [row.cells for row in islice(read_rows(path, table), 50) if isinstance(row, Row)]  # type: ignore[arg-type]
+    names = list(dict.fromkeys(name for cells in sample for name in cells))
+    mapping = guess_mapping(names, sample).overridden(names, columns)
+    found = [f"{role} is {column}" for role in ROLES if (column := getattr(mapping, role)) is not None]
+    unused = f"; not used: {', '.join(mapping.unused)}" if mapping.unused else ""
+    if found:
+        note(f"{path.name}: {', '.join(found)}{unused} (change with --column ROLE=COLUMN)")
+
+
+def _show_problems(report: DatasetReport) -> None:
+    for problem in report.problems[:PROBLEMS_SHOWN]:
+        note(problem)
+    if report.problem_count > PROBLEMS_SHOWN:
+        note(f"… and {report.problem_count - PROBLEMS_SHOWN} more rows that could not be used (all of them: --json)")
+    if report.differing:
+        shown = ", ".join("/".join(key) for key in report.differing[:3])
+        note(
+            f"{len(report.differing)} outputs are stored with another text, which stays ({shown} …); "
+            "import the new texts as a dataset or system of another name"
+        )
+
+
+@dataset.command("list")
+@json_option
+def list_(as_json: bool) -> None:
+    """List all datasets."""
+    with open_database() as database, database.reading() as session:
+        found = list_datasets(session)
+    if as_json:
+        print_json([asdict(entry) for entry in found])
+    elif found:
+        print_table(
+            ("slug", "examples", "outputs", "systems"),
+            [(entry.slug, entry.examples, entry.outputs, len(entry.systems)) for entry in found],
+        )
+    else:
+        note("There is no dataset yet; import one with: spanplat dataset import FILE --name SLUG")
+
+
+@dataset.command("show")
+@click.argument("slug")
+@json_option
+def show(slug: str, as_json: bool) -> None:
+    """Show a dataset's splits and systems."""
+    with open_database() as database, database.reading() as session:
+        found = dataset_summary(session, slug)
+    if as_json:
+        print_json(asdict(found))
+        return
+    click.echo(f"{found.slug}: {found.examples} examples, {found.outputs} outputs")
+    for header, counts in (("split", found.splits), ("system", found.systems)):
+        click.echo()
+        print_table((header, "outputs"), list(counts.items()))

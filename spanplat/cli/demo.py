@@ -1,0 +1,83 @@
+"""The demo: a running platform in one command."""
+
+import os
+from pathlib import Path
+
+import click
+from sqlalchemy import select
+
+from spanplat.cli.agreement import agreement_rows
+from spanplat.cli.output import json_option, note, print_json, print_table
+from spanplat.cli.serve import DEFAULT_PORT, default_processes, require_free, start_serving
+from spanplat.db import Database
+from spanplat.models import Role, User
+from spanplat.services.agreement import compute_agreement
+from spanplat.services.campaigns import find_campaign, start_link
+from spanplat.services.demo import COMPARISONS, PEOPLE, load_demo
+from spanplat.services.schema import initialise
+from spanplat.services.users import add_user
+from spanplat.settings import Settings, load_settings
+
+DEMO_HOME = "spanplat-demo"
+DEMO_USER = "demo@example.org"
+HOST = "127.0.0.1"
+
+
+@click.command()
+@click.option("--serve/--no-serve", "serving", default=True, help="Serve when everything is loaded, or stop there.")
+@click.option("--port", type=click.IntRange(1, 65535), default=DEFAULT_PORT, show_default=True)
+@json_option
+def demo(serving: bool, port: int, as_json: bool) -> None:
+    """Load the shipped demo, run its model campaign offline, print the agreement, and serve.
+
+    Everything goes to ./spanplat-demo, or to SPANPLAT_HOME where that is set. Running it again changes nothing.
+    """
+    os.environ.setdefault("SPANPLAT_HOME", DEMO_HOME)  # for the processes that serve, too
+    settings = load_settings()
+    if serving:
+        require_free(HOST, port)
+    settings.make_home()
+    address = settings.base_url.rstrip("/") or f"http://{HOST}:{port}"
+    database = Database(settings.database)
+    try:
+        initialise(database)
+        note(f"Loading the demo into {Path(settings.home).resolve()} …")
+        load_demo(database)
+        reports = [compute_agreement(database, reference, hypothesis) for reference, hypothesis in COMPARISONS]
+        password = _staff_password(database)
+        with database.reading() as session:
+            link = start_link(find_campaign(session, PEOPLE), address)
+    finally:
+        database.dispose()
+    if as_json:
+        user = {"email": DEMO_USER, "password": password}
+        print_json(
+            {"home": str(settings.home), "agreement": reports, "user": user, "annotate": link, "sign_in": address}
+        )
+    else:
+        header, rows = agreement_rows(reports)
+        print_table(header, rows)
+        _show_addresses(settings, link, address, password)
+    if serving:
+        note("")
+        start_serving(HOST, port, default_processes())
+
+
+def _staff_password(database: Database) -> str | None:
+    """Add the demo's user unless there are users already; return the password, which is known only now."""
+    with database.reading() as session:
+        if session.scalar(select(User.id).limit(1)) is not None:
+            return None
+    with database.transaction() as session:
+        return add_user(session, DEMO_USER, Role.ADMIN)[1]
+
+
+def _show_addresses(settings: Settings, link: str, address: str, password: str | None) -> None:
+    click.echo()
+    click.echo(f"Annotate:        {link}")
+    click.echo(f"Campaigns:       {address}/")
+    if password is not None:
+        click.echo(f"Sign in with:    {DEMO_USER}  {password}   (shown only now)")
+    else:
+        click.echo("Sign in with the password shown at the first start;")
+        click.echo(f"for a new one:   SPANPLAT_HOME={settings.home} spanplat user password {DEMO_USER}")

@@ -1,0 +1,54 @@
+"""Options that several commands share."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from spanplat.services.sides import Filters
+
+Command = Callable[..., Any]
+
+
+class Assignments(click.ParamType[tuple[str, str]]):
+    """Values of the form ``LEFT=RIGHT``."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        """Split at the first equals sign."""
+        if isinstance(value, tuple):
+            return value
+        left, equals, right = str(value).partition("=")
+        if not (left.strip() and equals and right.strip()):
+            self.fail(f"{value!r} does not have the form {self.name}", param, ctx)
+        return left.strip(), right.strip()
+
+
+rename_option = click.option(
+    "--rename-system",
+    "renames",
+    type=Assignments("OLD=NEW"),
+    multiple=True,
+    help="A system that is called NEW here and OLD in the files; repeatable.",
+)
+
+
+def filter_options(command: Command) -> Command:
+    """Add the filters on what counts."""
+    for name, parameter, help_text in (
+        ("--category", "categories", "Only spans of this category"),
+        ("--system", "systems", "Only outputs of this system"),
+        ("--split", "splits", "Only this split"),
+        ("--dataset", "datasets", "Only this dataset"),
+    ):
+        command = click.option(name, parameter, multiple=True, help=f"{help_text}; repeatable.")(command)
+    return command
+
+
+def filters_of(
+    datasets: tuple[str, ...], splits: tuple[str, ...], systems: tuple[str, ...], categories: tuple[str, ...]
+) -> Filters:
+    """Return the filters that options gave."""
+    return Filters(datasets=datasets, splits=splits, systems=systems, categories=categories)
