@@ -15,6 +15,8 @@ class ModelSettings(Strict):
     """``overlap`` is the offline baseline; an OpenAI-compatible server is ``openai`` with a ``base_url``."""
     model: str = ""
     """Name of the model as the provider spells it; not needed for ``overlap``."""
+    category: str | None = None
+    """For ``overlap``: key or name of the category its spans get; the first category by default."""
     base_url: HttpUrl | None = None
     preset: Literal[
         "base", "noguide", "noreason", "cot", "lenient", "fewshot", "mqm", "gauge", "verbatim", "pairwise"

@@ -97,12 +97,12 @@ class Coverage:
 
 def list_progress(session: Session, campaigns: Sequence[Campaign], now: datetime) -> list[CampaignProgress]:
     """Tell how far each of these campaigns is, in their order."""
-    items = select(BatchItem.batch_id, func.count().label("items")).group_by(BatchItem.batch_id).subquery()
+    items = select(BatchItem.batch_id, func.count().label("size")).group_by(BatchItem.batch_id).subquery()
     current = Assignment.status.not_in(REPLACED)
     held = Assignment.status == AssignmentStatus.HELD
     promised = _by_campaign(
         session,
-        select(Assignment.campaign_id, func.sum(items.c.items))
+        select(Assignment.campaign_id, func.sum(items.c.size))
         .join(items, items.c.batch_id == Assignment.batch_id)
         .where(current),
     )
@@ -118,11 +118,13 @@ def list_progress(session: Session, campaigns: Sequence[Campaign], now: datetime
     open_seats = _by_campaign(
         session, select(Assignment.campaign_id, func.count()).where(Assignment.status == AssignmentStatus.OPEN)
     )
-    unplaced = dict(session.execute(select(Unplaced.campaign_id, func.count()).group_by(Unplaced.campaign_id)).tuples())
+    unplaced = dict(
+        session.execute(select(Unplaced.campaign_id, func.count()).group_by(Unplaced.campaign_id)).tuples().all()
+    )
     cost = dict(
-        session.execute(
-            select(Completion.campaign_id, func.sum(Completion.cost)).group_by(Completion.campaign_id)
-        ).tuples()
+        session.execute(select(Completion.campaign_id, func.sum(Completion.cost)).group_by(Completion.campaign_id))
+        .tuples()
+        .all()
     )
     return [
         CampaignProgress(
@@ -149,12 +151,16 @@ def list_batches(session: Session, campaign: Campaign, *, offset: int = 0, limit
             .order_by(Batch.number)
             .offset(offset)
             .limit(limit)
-        ).tuples()
+        )
+        .tuples()
+        .all()
     )
     items = dict(
         session.execute(
             select(BatchItem.batch_id, func.count()).where(BatchItem.batch_id.in_(numbers)).group_by(BatchItem.batch_id)
-        ).tuples()
+        )
+        .tuples()
+        .all()
     )
     seats: dict[int, dict[str, int]] = {}
     for batch_id, status, count in session.execute(
