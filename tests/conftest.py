@@ -2,6 +2,7 @@
 
 import os
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +16,35 @@ from spanplat.services.schema import initialise
 ROOT = Path(__file__).parent.parent
 POSTGRESQL_URL = os.environ.get("SPANPLAT_TEST_POSTGRESQL_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/postgres")
 SERVICES_REQUIRED = bool(os.environ.get("SPANPLAT_TEST_REQUIRE_SERVICES"))
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Note on which database a test runs; the note travels with the report from the process that runs the test."""
+    parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    fixtures = set(getattr(item, "fixturenames", ()))
+    if parameters.get("database_url") == "postgresql" or (
+        fixtures & {"postgresql_url"} and "database_url" not in fixtures
+    ):
+        item.user_properties.append(("database", "PostgreSQL"))
+    elif fixtures & {"make_sqlite", "sqlite_database", "database_url"}:
+        item.user_properties.append(("database", "SQLite"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell how many tests ran, on which databases, and what was skipped and why."""
+    stats = terminalreporter.stats
+    ran = [report for outcome in ("passed", "failed") for report in stats.get(outcome, [])]
+    databases = Counter(value for report in ran for name, value in report.user_properties if name == "database")
+    terminalreporter.section("what ran")
+    terminalreporter.write_line(f"{len(ran)} tests ran, {len(stats.get('skipped', []))} were skipped")
+    for name in ("SQLite", "PostgreSQL"):
+        terminalreporter.write_line(f"on {name}: {databases[name]} tests")
+    reasons = Counter(
+        report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        for report in stats.get("skipped", [])
+    )
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"skipped {count}: {reason}")
 
 
 def skip_or_fail(reason: str) -> None:

@@ -1,0 +1,76 @@
+# Needs Python 3.11 or newer, make, and a network to PyPI. Another Python: make PYTHON=/path/to/python3.12 demo
+PYTHON ?= $(shell for candidate in python3 python3.13 python3.12 python3.11 python; do \
+	"$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$candidate"; break; }; done)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+INSTALLED := $(VENV)/installed
+INSTALLED_DEV := $(VENV)/installed-dev
+PORT ?= 8000
+# Two test processes for each core: they wait for browsers and databases half of the time.
+TEST_PROCESSES ?= auto
+
+.PHONY: demo serve test lint bench screenshots lock messages browser help
+
+help:
+	@echo 'make demo         load the demo, show the agreement, serve it on http://127.0.0.1:$(PORT)'
+	@echo 'make serve        serve ./spanplat-data (or SPANPLAT_HOME)'
+	@echo 'make test         check style, types and layers, then run all tests'
+	@echo 'make lint         check style, types and layers'
+	@echo 'make bench        measure imports and saves'
+	@echo 'make screenshots  make the images of the README anew'
+	@echo 'make lock         bring the lock files up to date'
+	@echo 'make messages     collect and compile the translations'
+
+demo: $(INSTALLED)
+	$(BIN)/spanplat demo --port $(PORT)
+
+serve: $(INSTALLED)
+	$(BIN)/spanplat init
+	$(BIN)/spanplat serve --port $(PORT)
+
+lint: $(INSTALLED_DEV)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint browser
+	$(BIN)/pytest --numprocesses $(TEST_PROCESSES) --cov --cov-report term
+
+bench: $(INSTALLED_DEV)
+	@for script in bench/measure_*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+
+screenshots: $(INSTALLED_DEV) browser
+	$(BIN)/python docs/screenshots.py
+
+lock: $(INSTALLED_DEV)
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --upgrade pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --upgrade --group dev \
+		-c requirements.lock pyproject.toml -o requirements-dev.lock
+
+messages: $(INSTALLED_DEV)
+	$(BIN)/pybabel extract --mapping-file spanplat/translations/babel.cfg --omit-header --output spanplat/translations/messages.pot .
+	@for catalog in spanplat/translations/*/LC_MESSAGES; do test ! -d "$$catalog" || { \
+		$(BIN)/pybabel update --input-file spanplat/translations/messages.pot --output-dir spanplat/translations && \
+		$(BIN)/pybabel compile --directory spanplat/translations; break; }; done
+
+# Browser tests need a Chromium: the system's, or one that Playwright downloads.
+browser: $(INSTALLED_DEV)
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
+		$(BIN)/playwright install chromium || \
+		echo 'There is no Chromium, so browser tests will be skipped; install one (Debian, Ubuntu: apt-get install chromium).' >&2
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo 'spanplat needs Python 3.11 or newer; name it with: make PYTHON=/path/to/python3.12 …' >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo 'Could not make $(VENV); Debian and Ubuntu need: apt-get install python3-venv' >&2; exit 1; }
+
+$(INSTALLED): requirements.lock pyproject.toml | $(BIN)/python
+	$(PIP) install --require-hashes --requirement requirements.lock
+	$(PIP) install --no-deps --editable .
+	@touch $@
+
+$(INSTALLED_DEV): requirements-dev.lock pyproject.toml | $(BIN)/python
+	$(PIP) install --require-hashes --requirement requirements-dev.lock
+	$(PIP) install --no-deps --editable .
+	@touch $@ $(INSTALLED)
