@@ -14,16 +14,22 @@ from spanplat.services.schema import require_current
 from spanplat.settings import Settings
 from spanplat.web import (
     accounts,
+    agreement,
     annotator,
+    campaigns,
     errors,
+    export,
+    formatting,
     headers,
     health,
     limits,
     locale,
+    names,
     overview,
     policy,
     session,
     static_files,
+    statistics,
 )
 
 MAX_BODY = 16 * 1024 * 1024
@@ -70,7 +76,9 @@ def create_app(settings: Settings, database: Database | None = None) -> Flask:
     csrf = CSRFProtect(app)
     csrf.exempt(annotator.blueprint)  # the token in the address is the credential; there is no cookie to misuse
     errors.init_app(app)
-    for module in (health, accounts, overview, annotator):
+    formatting.init_app(app)
+    names.init_app(app)
+    for module in (health, accounts, overview, campaigns, statistics, export, agreement, annotator):
         app.register_blueprint(module.blueprint)
     policy.require_declared(app)
     return app

@@ -15,8 +15,9 @@ def wants_json() -> bool:
 
 
 def is_htmx() -> bool:
-    """Tell whether htmx asks for a fragment (and not to restore a page from history)."""
-    return "HX-Request" in request.headers and "HX-History-Restore-Request" not in request.headers
+    """Tell whether htmx asks for a fragment, and not for a whole page to follow a link or to restore one from history."""
+    whole_page = "HX-Boosted" in request.headers or "HX-History-Restore-Request" in request.headers
+    return "HX-Request" in request.headers and not whole_page
 
 
 def unless_unchanged(html: str) -> Response:

@@ -1,0 +1,199 @@
+"""The agreement of two campaigns, prepared for the page: cards, tables, and the confusion matrix as a heat map."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flask_babel import format_decimal
+from flask_babel import gettext as _
+
+from spanplat.web.explanations import EXPLANATIONS, Explanation
+
+HEAT_LEVELS = 9
+
+FAMILIES = ("char", "char_binary", "exact", "partial", "partial_credit", "best_match", "span_average")
+PRF = ("precision", "recall", "f1")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number; ``reason`` says why it is undefined when it is."""
+
+    value: float | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Card:
+    """One headline figure with what belongs to it."""
+
+    key: str
+    title: str
+    figure: Figure
+    parts: Sequence[tuple[str, Figure]] = ()
+    note: str = ""
+    variant: str = ""
+    """Rules and parameters behind the figure."""
+
+    @property
+    def explanation(self) -> Explanation:
+        """The text behind the card's ⓘ."""
+        return EXPLANATIONS[self.key]
+
+
+@dataclass(frozen=True)
+class FigureRow:
+    """One row of a table of figures."""
+
+    name: str
+    figures: Sequence[Figure]
+
+
+@dataclass(frozen=True)
+class HeatCell:
+    """One cell of the confusion matrix; ``level`` is its shade, by the share of its row."""
+
+    count: int
+    share: float | None
+    level: int
+
+
+@dataclass(frozen=True)
+class HeatRow:
+    """One reference category."""
+
+    label: str
+    cells: Sequence[HeatCell]
+    total: int
+
+
+class AgreementView:
+    """One agreement result as the page shows it.
+
+    Parameters
+    ----------
+    result
+        The result in the form that ``spanplat agreement --json`` prints.
+    """
+
+    def __init__(self, result: Mapping[str, Any]) -> None:
+        self.result = result
+        self._undefined: Mapping[str, str] = result.get("undefined") or {}
+
+    def figure(self, *path: str) -> Figure:
+        """Return the figure at a path such as ``"char", "hard", "f1"``, with the reason when it is undefined."""
+        value: Any = self.result
+        for name in path:
+            value = value.get(name) if isinstance(value, Mapping) else None
+        prefixes = (".".join(path[:length]) for length in range(len(path), 0, -1))
+        reason = next((self._undefined[prefix] for prefix in prefixes if prefix in self._undefined), "")
+        return Figure(value if isinstance(value, int | float) else None, reason)
+
+    @property
+    def cards(self) -> list[Card]:
+        """The headline figures."""
+        return [
+            self._char_card("char_hard", _("Characters, same category"), "hard"),
+            self._char_card("char_soft", _("Characters, any category"), "soft"),
+            self._gamma_card("gamma_hard", _("γ"), "hard"),
+            self._gamma_card("gamma_soft", _("γ, soft alignment"), "soft"),
+            Card(
+                "s_empty",
+                _("Agreement on nothing S∅"),
+                self.figure("s_empty", "mean"),
+                note=self._outputs("s_empty"),
+                variant=self._rules,
+            ),
+            Card(
+                "pearson",
+                _("Correlation of counts ρ"),
+                self.figure("pearson", "micro"),
+                [(_("macro"), self.figure("pearson", "macro"))],
+                variant=self._rules,
+            ),
+        ]
+
+    @property
+    def category_columns(self) -> list[str]:
+        """Heads of the table by category."""
+        return [_("Precision"), _("Recall"), _("F1 (characters)"), _("ρ (counts)"), _("γ")]
+
+    @property
+    def categories(self) -> list[FigureRow]:
+        """The figures of each category: characters, counts, and γ where it is there."""
+        counts = (self.result.get("pearson") or {}).get("per_category") or {}
+        return [
+            FigureRow(
+                name,
+                [
+                    *(self.figure("per_category", name, "char", part) for part in PRF),
+                    self.figure("pearson", "per_category", name),
+                    self.figure("gamma_per_category", name, "mean"),
+                ],
+            )
+            for name in self.result.get("per_category") or counts
+        ]
+
+    @property
+    def families(self) -> list[FigureRow]:
+        """Every measure of precision, recall and F1 that the result has, same category before any category."""
+        return [
+            FigureRow(
+                family,
+                [
+                    self.figure(family, side, *(() if family == "char" else ("micro",)), part)
+                    for side in ("hard", "soft")
+                    for part in PRF
+                ],
+            )
+            for family in FAMILIES
+            if family in self.result
+        ]
+
+    @property
+    def confusion(self) -> list[HeatRow]:
+        """The rows of the confusion matrix, shaded by the share of each row."""
+        confusion = self.result.get("confusion") or {"labels": [], "matrix": []}
+        return [
+            _heat_row(label, counts) for label, counts in zip(confusion["labels"], confusion["matrix"], strict=True)
+        ]
+
+    def _char_card(self, key: str, title: str, side: str) -> Card:
+        parts = [
+            (_("precision"), self.figure("char", side, "precision")),
+            (_("recall"), self.figure("char", side, "recall")),
+        ]
+        if side == "soft":
+            parts.append(("Δ", self.figure("char", "delta")))
+        return Card(key, title, self.figure("char", side, "f1"), parts, _("F1"), self._rules)
+
+    def _gamma_card(self, key: str, title: str, side: str) -> Card:
+        options = self.result["gamma"]
+        names = {"α": "alpha", "β": "beta", "Δ∅": "delta_empty", _("samples"): "samples", _("seed"): "seed"}
+        shown = [f"{name} {options[option]:g}" for name, option in names.items() if option in options]
+        variant = "; ".join([self._rules, *shown])
+        return Card(key, title, self.figure("gamma", side, "mean"), (), self._outputs("gamma", side), variant)
+
+    @property
+    def _rules(self) -> str:
+        reference, hypothesis = self.result["reference"]["rule"], self.result["hypothesis"]["rule"]
+        rules: str = _("rules: %(reference)s, %(hypothesis)s", reference=reference, hypothesis=hypothesis)
+        return rules
+
+    def _outputs(self, *path: str) -> str:
+        """Say over how many of the outputs a mean is taken."""
+        number = self.figure(*path, "outputs").value
+        if number is None:
+            return ""
+        counts = {"number": format_decimal(number), "all": format_decimal(self.result["outputs"])}
+        text: str = _("mean over %(number)s of %(all)s outputs", **counts)
+        return text
+
+
+def _heat_row(label: str, counts: Sequence[int]) -> HeatRow:
+    total = sum(counts)
+    shares = [count / total if total else None for count in counts]
+    cells = [
+        HeatCell(count, share, round(HEAT_LEVELS * (share or 0))) for count, share in zip(counts, shares, strict=True)
+    ]
+    return HeatRow(label, cells, total)

@@ -1,0 +1,28 @@
+// Live parts ask the server again every few seconds. The browser turns its 304 into the cached answer; an answer with the tag of
+// the one on the page is not swapped in, so that focus, selection and open details stay.
+
+const tags = new Map();
+
+export function skipUnchangedFragments(body) {
+  body.addEventListener("htmx:beforeSwap", (event) => {
+    const { target, xhr, requestConfig } = event.detail;
+    if (!target.matches("[data-live]")) return;
+    const tag = xhr.getResponseHeader("ETag");
+    if (tag && tags.get(requestConfig.path) === tag) event.detail.shouldSwap = false;
+    else if (tag) tags.set(requestConfig.path, tag);
+  });
+}
+
+export function announceConnection(body, message) {
+  if (!message) return;
+  body.addEventListener("htmx:sendError", () => (message.hidden = false));
+  body.addEventListener("htmx:afterRequest", (event) => {
+    if (event.detail.xhr.status !== 0) message.hidden = true;
+  });
+}
+
+export function restWhileHidden(body) {
+  body.addEventListener("htmx:beforeRequest", (event) => {
+    if (document.hidden && event.detail.elt.matches("[data-live]")) event.preventDefault();
+  });
+}

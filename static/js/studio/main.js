@@ -1,0 +1,11 @@
+// What the researcher's pages do beyond links and forms.
+
+import { announceConnection, restWhileHidden, skipUnchangedFragments } from "./live.js";
+import { copyOnClick } from "./copy.js";
+import { submitOnChange } from "./filters.js";
+
+copyOnClick(document);
+submitOnChange(document);
+skipUnchangedFragments(document.body);
+restWhileHidden(document.body);
+announceConnection(document.body, document.getElementById("connection"));
