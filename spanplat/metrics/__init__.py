@@ -1,29 +1,42 @@
 """Agreement between span annotations, on plain arrays: nothing here knows campaigns, databases or the web.
 
 >>> from spanplat.metrics import Comparison, char, gamma
->>> pair = Comparison.of(reference=[[(0, 9, 0)]], hypothesis=[[(0, 3, 0)]], categories=["wrong"])
+>>> pair = Comparison.of(reference=[[(285, 427, 0)]], hypothesis=[[(321, 427, 0)]], categories=["wrong"])
 >>> char(pair).precision, round(gamma(pair).mean, 2)
-(1.0, 0.71)
+(1.0, 0.98)
 """
 
+from spanplat.metrics.best_match import best_match, span_average
+from spanplat.metrics.categorial import gamma_cat
 from spanplat.metrics.characters import char, char_binary, char_f1
+from spanplat.metrics.confusion import confusion
 from spanplat.metrics.count_correlation import count_correlation
-from spanplat.metrics.mathet import gamma, s_empty
+from spanplat.metrics.matched import exact, partial, partial_credit
+from spanplat.metrics.mathet import GammaOptions, gamma, gamma_of_annotators, s_empty
 from spanplat.metrics.result import Result
 from spanplat.metrics.spans import Comparison, Span, SpanSet
 from spanplat.metrics.statistics import Statistics, statistics
 
 __all__ = [
     "Comparison",
+    "GammaOptions",
     "Result",
     "Span",
     "SpanSet",
     "Statistics",
+    "best_match",
     "char",
     "char_binary",
     "char_f1",
+    "confusion",
     "count_correlation",
+    "exact",
     "gamma",
+    "gamma_cat",
+    "gamma_of_annotators",
+    "partial",
+    "partial_credit",
     "s_empty",
+    "span_average",
     "statistics",
 ]

@@ -5,6 +5,7 @@ their dissimilarity. The best alignment is the matching that saves most.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +36,8 @@ class Dissimilarity(NamedTuple):
         shift = np.abs(left[0] - right[0]) + np.abs(left[1] - right[1])
         extent = (left[1] - left[0]) + (right[1] - right[0])
         position = self.alpha * (shift / extent) ** 2
-        return position * self.delta_empty + self.beta * (left[2] != right[2])
+        cost: FloatArray = position * self.delta_empty + self.beta * (left[2] != right[2])
+        return cost
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,17 +69,13 @@ def best_pair_alignments(left: Units, right: Units, dissimilarity: Dissimilarity
     kind = few * (rounded.max(initial=0) + 1) + rounded
     order = np.argsort(kind, kind="stable")
     borders = np.flatnonzero(np.diff(kind[order], prepend=-1, append=-1))
-    for low, high in zip(borders[:-1], borders[1:], strict=True):
+    for low, high in pairwise(borders.tolist()):
         cells = max(1, int(few[order[low]] * rounded[order[low]]) << min(int(few[order[low]]), SMALL))
         for begin in range(low, high, max(1, CELLS // cells)):
             problems = order[begin : min(high, begin + max(1, CELLS // cells))]
-            _solve(
-                problems,
-                (left, right),
-                swap[problems],
-                (int(rounded[problems[0]]), int(few[problems[0]])),
-                dissimilarity,
-                costs,
+            shape = int(rounded[problems[0]]), int(few[problems[0]])
+            costs.hard[problems], costs.soft[problems] = _solve(
+                problems, (left, right), swap[problems], shape, dissimilarity
             )
     return costs
 
@@ -88,25 +86,24 @@ def _solve(
     swap: BoolArray,
     shape: tuple[int, int],
     dissimilarity: Dissimilarity,
-    costs: Costs,
-) -> None:
+) -> tuple[FloatArray, FloatArray]:
     """Solve problems of one shape: up to ``shape[0]`` units on the longer, exactly ``shape[1]`` on the shorter side."""
     alone = dissimilarity.delta_empty
-    total = sides[0].counts[problems] + sides[1].counts[problems]
+    total = (sides[0].counts[problems] + sides[1].counts[problems]).astype(np.float64)
     if shape[1] == 0:
-        costs.hard[problems] = costs.soft[problems] = alone * total
-        return
+        return alone * total, alone * total
     (long, there), (short, _) = (
         _gather(problems, sides, swap, long=True, width=shape[0]),
         _gather(problems, sides, swap, long=False, width=shape[1]),
     )
     apart = dissimilarity(tuple(column[:, :, None] for column in long), tuple(column[:, None, :] for column in short))
     apart[~there] = np.inf
-    costs.hard[problems] = alone * total - _most_saved(np.maximum(2 * alone - apart, 0.0))
+    hard = alone * total - _most_saved(np.maximum(2 * alone - apart, 0.0))
     alone_long = np.where(there, np.minimum(alone, apart.min(axis=2)), 0.0)
     alone_short = np.minimum(alone, apart.min(axis=1))
     saved = np.maximum(alone_long[:, :, None] + alone_short[:, None, :] - apart, 0.0)
-    costs.soft[problems] = alone_long.sum(axis=1) + alone_short.sum(axis=1) - _most_saved(saved)
+    soft = alone_long.sum(axis=1) + alone_short.sum(axis=1) - _most_saved(saved)
+    return hard, soft
 
 
 def _gather(
@@ -130,7 +127,7 @@ def _gather(
 
 
 def _most_saved(saved: FloatArray) -> FloatArray:
-    """The most any matching saves, per problem; ``saved`` has shape (problems, long side, short side) and no negative entry."""
+    """Find the most any matching saves, per problem; ``saved`` has shape (problems, long side, short side) and no negative entry."""
     problems, long, short = saved.shape
     if short > SMALL:
         best = np.empty(problems)
@@ -148,10 +145,12 @@ def _most_saved(saved: FloatArray) -> FloatArray:
             using: tuple[slice | int, ...] = (slice(None),) * other + (1,)
             np.maximum(grown[using], before[without] + weights[unit, other], out=grown[using])
         table = grown
-    return table[(1,) * short]
+    full: FloatArray = table[(1,) * short]
+    return full
 
 
 def _round_up(counts: IntArray) -> IntArray:
     """Round up to few distinct sizes, so that few batches are needed: exact to 4, then steps of about a quarter."""
     step = np.maximum(1, 2 ** np.maximum(0, np.floor(np.log2(np.maximum(counts, 1))).astype(np.int64) - 2))
-    return -(-counts // step) * step
+    rounded: IntArray = -(-counts // step) * step
+    return rounded

@@ -6,8 +6,8 @@ import numpy as np
 
 from spanplat.errors import InvalidInput
 from spanplat.metrics.result import Result
-from spanplat.metrics.scores import Average, Counts, per_output, score
-from spanplat.metrics.spans import Comparison, FloatArray, SpanSet
+from spanplat.metrics.scores import Average, Counts, prf_result
+from spanplat.metrics.spans import Comparison, FloatArray, IntArray, SpanSet, sum_by
 
 Empty = Literal["include", "skip"]
 
@@ -36,9 +36,9 @@ def char_counts(pair: Comparison, *, soft: bool = False, binary: bool = False) -
     group, length, covering_hypothesis, covering_reference = _covered_stretches(both.hypothesis, both.reference)
     if binary:
         covering_hypothesis, covering_reference = np.minimum(covering_hypothesis, 1), np.minimum(covering_reference, 1)
-    common = _sum_per_output(np.minimum(covering_hypothesis, covering_reference) * length, group, pair.n_outputs)
-    hypothesis = _sum_per_output(covering_hypothesis * length, group, pair.n_outputs)
-    reference = _sum_per_output(covering_reference * length, group, pair.n_outputs)
+    common = sum_by(group, np.minimum(covering_hypothesis, covering_reference) * length, pair.n_outputs)
+    hypothesis = sum_by(group, covering_hypothesis * length, pair.n_outputs)
+    reference = sum_by(group, covering_reference * length, pair.n_outputs)
     return Counts(common, hypothesis, common, reference)
 
 
@@ -101,8 +101,17 @@ def char_binary(
     return _char_result("char_binary", pair, soft=soft, average=average, empty=empty, by=by)
 
 
+def compared_outputs(pair: Comparison, empty: Empty) -> IntArray:
+    """Positions of the outputs that count: all, or with ``skip`` only those on which both sides marked something."""
+    if empty == "include":
+        return np.arange(pair.n_outputs)
+    if empty == "skip":
+        return np.flatnonzero((pair.reference.counts > 0) & (pair.hypothesis.counts > 0))
+    raise InvalidInput(f"Unknown treatment of empty outputs {empty!r}: choose include or skip.")
+
+
 def char_f1(pair: Comparison, *, soft: bool = False, empty: Empty = "include") -> float | None:
-    """The F1 of `char`, micro-averaged; ``None`` when no output is compared."""
+    """Compute the micro-averaged F1 of `char`; ``None`` when no output is compared."""
     return char(pair, soft=soft, empty=empty).f1
 
 
@@ -110,29 +119,19 @@ def _char_result(
     measure: str, pair: Comparison, *, soft: bool, average: Average, empty: Empty, by: str | None
 ) -> Result:
     counts = char_counts(pair, soft=soft, binary=measure == "char_binary")
-    outputs = _outputs_with_both(pair) if empty == "skip" else np.arange(pair.n_outputs)
-    if empty not in ("include", "skip"):
-        raise InvalidInput(f"Unknown treatment of empty outputs {empty!r}: choose include or skip.")
-    strata = pair.strata[by][outputs] if by is not None else None
-    scores = score(counts.select(outputs), average=average, strata=strata)
-    undefined = dict.fromkeys(scores.as_dict(), "no output to compare") if scores.f1 is None else {}
-    return Result(
+    outputs = compared_outputs(pair, empty)
+    strata = pair.stratum(by)
+    options = {"soft": soft, "average": average, "empty": empty, "by": by}
+    return prf_result(
         measure,
-        scores.as_dict(),
-        outputs=len(outputs),
-        options={"soft": soft, "average": average, "empty": empty, "by": by},
-        undefined=undefined,
-        per_output=per_output(counts),
+        counts.select(outputs),
+        options,
+        average=average,
+        strata=None if strata is None else strata[outputs],
     )
 
 
-def _outputs_with_both(pair: Comparison) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    return np.flatnonzero((pair.reference.counts > 0) & (pair.hypothesis.counts > 0))
-
-
-def _covered_stretches(
-    hypothesis: SpanSet, reference: SpanSet
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+def _covered_stretches(hypothesis: SpanSet, reference: SpanSet) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
     """Sweep over the borders of all spans: output, length and covering spans of either side for each stretch between borders."""
     sides = (hypothesis, reference)
     width = 1 + max(int(spans.end.max(initial=0)) for spans in sides)
@@ -149,8 +148,5 @@ def _covered_stretches(
     order = np.argsort(key, kind="stable")
     key, covering = key[order], np.concatenate(steps)[order].cumsum(axis=0)
     length = np.diff(key, append=key[-1:]).astype(np.float64)
-    return key // (width * categories * text_sides), length, covering[:, 0], covering[:, 1]
-
-
-def _sum_per_output(values: FloatArray, output: FloatArray, n_outputs: int) -> FloatArray:
-    return np.bincount(output, weights=values, minlength=n_outputs)
+    output: IntArray = key // (width * categories * text_sides)
+    return output, length, covering[:, 0], covering[:, 1]

@@ -7,7 +7,7 @@ from spanplat.metrics.spans import Comparison, FloatArray, SpanSet
 
 
 def category_counts(spans: SpanSet, n_categories: int) -> FloatArray:
-    """Number of spans per output and category, shape (n, categories)."""
+    """Count the spans per output and category, shape (n, categories)."""
     cells = spans.output * n_categories + spans.category
     return np.bincount(cells, minlength=spans.n_outputs * n_categories).reshape(-1, n_categories).astype(np.float64)
 

@@ -4,14 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from joblib import Parallel, delayed
 
+from spanplat.errors import InvalidInput
 from spanplat.metrics.alignment import Costs, Dissimilarity, best_pair_alignments
-from spanplat.metrics.result import Result
+from spanplat.metrics.alignment_many import best_alignments
+from spanplat.metrics.result import Option, Result
 from spanplat.metrics.sampling import draw
-from spanplat.metrics.spans import BoolArray, Comparison, FloatArray, SpanSet
+from spanplat.metrics.spans import BoolArray, Comparison, FloatArray, IntArray, SpanSet
 from spanplat.metrics.units import Units, fit, units_of
 
-OUTPUTS_AT_ONCE = 2048
+OUTPUTS_AT_ONCE = 1024
 """How many outputs one batch of samples holds (bounds memory)."""
 
 
@@ -25,10 +28,7 @@ class Disorders:
     @property
     def gamma(self) -> FloatArray:
         """γ = 1 - observed / expected; 1 where the observed disorder is 0, NaN where only the expected one is."""
-        ratio = np.divide(
-            self.observed, self.expected, out=np.full_like(self.observed, np.nan), where=self.expected > 0
-        )
-        return np.where(self.observed == 0, 1.0, 1.0 - ratio)
+        return chance_corrected(self.observed, self.expected)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,35 +39,85 @@ class GammaDisorders:
     soft: Disorders
 
 
+@dataclass(frozen=True, slots=True)
+class GammaOptions:
+    """Parameters of γ.
+
+    Parameters
+    ----------
+    alpha, beta, delta_empty : float
+        Weight of positions, weight of categories, and the cost Δ∅ of a unit left alone.
+    n_samples : int
+        Random samples per output for the expected disorder.
+    seed : int
+        Every output starts from ``numpy.random.RandomState(seed)``, as published figures do.
+    precision : float, optional
+        Wanted relative precision of every expected disorder (0.02 is two per cent, at 95 % confidence). Outputs that need more than
+        ``n_samples`` samples for it get as many as they need (Mathet et al. 2015, section 5.3).
+    """
+
+    alpha: float = 1.0
+    beta: float = 1.0
+    delta_empty: float = 1.0
+    n_samples: int = 30
+    seed: int = 42
+    precision: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.alpha < 0 or self.beta < 0 or self.delta_empty <= 0 or self.n_samples < 1:
+            raise InvalidInput("γ needs α and β of at least 0, Δ∅ above 0 and at least one sample.")
+        if self.precision is not None and not 0 < self.precision < 1:
+            raise InvalidInput(f"The wanted precision is {self.precision}; give a share between 0 and 1, such as 0.02.")
+
+    @property
+    def dissimilarity(self) -> Dissimilarity:
+        """The dissimilarity with these weights."""
+        return Dissimilarity(self.alpha, self.beta, self.delta_empty)
+
+    def as_dict(self) -> dict[str, Option]:
+        """Give the parameters by the names results show, with the name of the random stream."""
+        return {
+            "alpha": self.alpha,
+            "beta": self.beta,
+            "delta_empty": self.delta_empty,
+            "samples": self.n_samples,
+            "seed": self.seed,
+            "precision": self.precision,
+            "stream": "RandomState per output",
+        }
+
+
 def gamma_disorders(
-    annotators: Sequence[SpanSet], *, dissimilarity: Dissimilarity, n_samples: int = 30, seed: int = 42
+    annotators: Sequence[SpanSet], options: GammaOptions | None = None, *, n_jobs: int | None = None
 ) -> GammaDisorders:
     """Observed and expected disorders of every output.
 
     Parameters
     ----------
     annotators : sequence of SpanSet
-        Two annotators on the same outputs. The sampler draws them in this order.
-    dissimilarity : Dissimilarity
-        α, β, Δ∅.
-    n_samples : int
-        Random samples per output.
-    seed : int
-        Every output starts from ``numpy.random.RandomState(seed)``.
+        Two or more annotators on the same outputs. The sampler draws them in this order.
+    options : GammaOptions, optional
+        α, β, Δ∅, samples and seed.
+    n_jobs : int, optional
+        Processes for joblib; left out, joblib's current configuration decides. The figures do not depend on it.
 
     Returns
     -------
     GammaDisorders
     """
+    options = options or GammaOptions()
     units = units_of(annotators)
     width = len(annotators)
-    comparable = has_two(units, width)
-    values = np.full((4, len(comparable)), np.nan)
-    outputs = np.flatnonzero(comparable)
-    for begin in range(0, len(outputs), OUTPUTS_AT_ONCE):
-        chunk = outputs[begin : begin + OUTPUTS_AT_ONCE]
-        rows = (chunk[:, None] * width + np.arange(width)).ravel()
-        values[:, chunk] = _chunk_disorders(units.select(rows), width, dissimilarity, n_samples, seed)
+    outputs = np.flatnonzero(has_two(units, width))
+    chunks = [outputs[begin : begin + OUTPUTS_AT_ONCE] for begin in range(0, len(outputs), OUTPUTS_AT_ONCE)]
+    rows = [units.select((chunk[:, None] * width + np.arange(width)).ravel()) for chunk in chunks]
+    values = np.full((4, annotators[0].n_outputs), np.nan)
+    if len(chunks) > 1:
+        done = Parallel(n_jobs=n_jobs)(delayed(_chunk_disorders)(mine, width, options) for mine in rows)
+    else:
+        done = [_chunk_disorders(mine, width, options) for mine in rows]
+    for chunk, disorders in zip(chunks, done, strict=True):
+        values[:, chunk] = disorders
     return GammaDisorders(Disorders(values[0], values[1]), Disorders(values[2], values[3]))
 
 
@@ -80,6 +130,7 @@ def gamma(
     delta_empty: float = 1.0,
     n_samples: int = 30,
     seed: int = 42,
+    precision: float | None = None,
 ) -> Result:
     """γ of two annotators, averaged over the outputs where both have spans.
 
@@ -89,12 +140,8 @@ def gamma(
         Reference and hypothesis. The sampler draws the hypothesis first.
     soft : bool
         Whether a unit may take part in several unitary alignments.
-    alpha, beta, delta_empty : float
-        Weight of positions, weight of categories, and the cost Δ∅ of a unit left alone.
-    n_samples : int
-        Random samples per output for the expected disorder.
-    seed : int
-        Every output starts from ``numpy.random.RandomState(seed)``, as published figures do.
+    alpha, beta, delta_empty, n_samples, seed, precision
+        See `GammaOptions`.
 
     Returns
     -------
@@ -107,36 +154,64 @@ def gamma(
     >>> round(gamma(pair).mean, 6)
     0.978973
     """
-    disorders = gamma_disorders(
-        (pair.hypothesis, pair.reference),
-        dissimilarity=Dissimilarity(alpha, beta, delta_empty),
-        n_samples=n_samples,
-        seed=seed,
-    )
-    options = {
-        "alpha": alpha,
-        "beta": beta,
-        "delta_empty": delta_empty,
-        "samples": n_samples,
-        "seed": seed,
-        "soft": soft,
-    }
-    return gamma_result("gamma", disorders.soft if soft else disorders.hard, options)
+    options = GammaOptions(alpha, beta, delta_empty, n_samples, seed, precision)
+    return gamma_of_annotators((pair.hypothesis, pair.reference), options, soft=soft)
 
 
-def gamma_result(measure: str, disorders: Disorders, options: dict[str, str | int | float | bool | None]) -> Result:
+def gamma_of_annotators(
+    annotators: Sequence[SpanSet], options: GammaOptions | None = None, *, soft: bool = False, n_jobs: int | None = None
+) -> Result:
+    """One γ over two or more annotators, averaged over the outputs where at least two of them have spans.
+
+    Parameters
+    ----------
+    annotators : sequence of SpanSet
+        In the order the sampler draws them (pygamma-agreement sorts annotators by name).
+    options : GammaOptions, optional
+        α, β, Δ∅, samples and seed.
+    soft : bool
+        Whether a unit may take part in several unitary alignments.
+    n_jobs : int, optional
+        Processes for joblib.
+
+    Returns
+    -------
+    Result
+        See `gamma`.
+
+    Examples
+    --------
+    >>> sides = [SpanSet.from_lists([[(0, 9)]]), SpanSet.from_lists([[(0, 9)]]), SpanSet.from_lists([[(0, 9)]])]
+    >>> gamma_of_annotators(sides).mean
+    1.0
+    """
+    options = options or GammaOptions()
+    disorders = gamma_disorders(annotators, options, n_jobs=n_jobs)
+    return gamma_result(disorders.soft if soft else disorders.hard, options, soft=soft)
+
+
+def gamma_result(disorders: Disorders, options: GammaOptions, *, soft: bool) -> Result:
     """Average γ over outputs, saying how many there are and why a figure is missing."""
     values = disorders.gamma
     defined = values[~np.isnan(values)]
-    undefined = {} if len(defined) else {"mean": "on no output do two annotators have spans"}
+    figures: dict[str, float | None] = {
+        "mean": float(defined.mean()) if len(defined) else None,
+        "outputs": len(defined),
+    }
     return Result(
-        measure,
-        {"mean": float(defined.mean()) if len(defined) else None, "outputs": len(defined)},
+        "gamma",
+        figures,
         outputs=len(defined),
-        options={**options, "stream": "RandomState per output"},
-        undefined=undefined,
+        options={"soft": soft, **options.as_dict()},
+        undefined={} if len(defined) else {"mean": _why_undefined(disorders)},
         per_output={"gamma": values, "observed_disorder": disorders.observed, "expected_disorder": disorders.expected},
     )
+
+
+def chance_corrected(observed: FloatArray, expected: FloatArray) -> FloatArray:
+    """1 - observed / expected; 1 where nothing was observed, NaN where something was and nothing was expected."""
+    ratio = np.divide(observed, expected, out=np.full_like(observed, np.nan), where=expected > 0)
+    return np.where(observed == 0, 1.0, 1.0 - ratio)
 
 
 def s_empty(annotators: Sequence[SpanSet]) -> Result:
@@ -176,20 +251,64 @@ def s_empty(annotators: Sequence[SpanSet]) -> Result:
 def has_two(units: Units, n_annotators: int) -> BoolArray:
     """For which outputs at least two annotators have units."""
     per_annotator: BoolArray = units.counts.reshape(-1, n_annotators) > 0
-    return per_annotator.sum(axis=1) >= 2
+    comparable: BoolArray = per_annotator.sum(axis=1) >= 2
+    return comparable
 
 
-def _chunk_disorders(units: Units, width: int, dissimilarity: Dissimilarity, n_samples: int, seed: int) -> FloatArray:
+def samples_needed(sample_disorders: FloatArray, precision: float) -> IntArray:
+    """How many samples the mean disorder needs for a relative precision at 95 % confidence (Mathet et al. 2015, section 5.3).
+
+    Parameters
+    ----------
+    sample_disorders : array of float, shape (n, samples)
+        Disorders of the samples drawn so far.
+    precision : float
+        Wanted half width of the interval, as a share of the mean.
+
+    Returns
+    -------
+    array of int, shape (n,)
+    """
+    mean = sample_disorders.mean(axis=1)
+    variation = np.divide(sample_disorders.std(axis=1), mean, out=np.zeros_like(mean), where=mean > 0)
+    needed: IntArray = np.ceil((1.96 * variation / precision) ** 2).astype(np.int64)
+    return needed
+
+
+def _why_undefined(disorders: Disorders) -> str:
+    if np.isnan(disorders.observed).all():
+        return "on no output do two annotators have spans"
+    return "the expected disorder is zero while the observed one is not"
+
+
+def _chunk_disorders(units: Units, width: int, options: GammaOptions) -> FloatArray:
     """Hard observed, hard expected, soft observed and soft expected disorder of a batch of outputs, shape (4, outputs)."""
-    samples = draw(fit(units, width), n_annotators=width, n_samples=n_samples, seed=seed)
-    observed, expected = _disorders(units, width, dissimilarity), _disorders(samples, width, dissimilarity)
-    hard, soft = (costs.reshape(-1, n_samples).mean(axis=1) for costs in (expected.hard, expected.soft))
-    return np.stack([observed.hard, hard, observed.soft, soft])
+    observed = _disorders(units, width, options.dissimilarity)
+    hard, soft = _sample_disorders(units, width, options, options.n_samples)
+    expected = np.stack([hard.mean(axis=1), soft.mean(axis=1)])
+    if options.precision is not None:
+        needed = np.maximum(samples_needed(hard, options.precision), samples_needed(soft, options.precision))
+        for number in np.unique(needed[needed > options.n_samples]).tolist():
+            outputs = np.flatnonzero(needed == number)
+            mine = units.select((outputs[:, None] * width + np.arange(width)).ravel())
+            more = _sample_disorders(mine, width, options, number)
+            expected[:, outputs] = [disorders.mean(axis=1) for disorders in more]
+    return np.stack([observed.hard, expected[0], observed.soft, expected[1]])
+
+
+def _sample_disorders(units: Units, width: int, options: GammaOptions, n_samples: int) -> tuple[FloatArray, FloatArray]:
+    """Hard and soft disorders of the random samples, each of shape (outputs, samples)."""
+    samples = draw(fit(units, width), n_annotators=width, n_samples=n_samples, seed=options.seed)
+    disorders = _disorders(samples, width, options.dissimilarity)
+    return disorders.hard.reshape(-1, n_samples), disorders.soft.reshape(-1, n_samples)
 
 
 def _disorders(units: Units, width: int, dissimilarity: Dissimilarity) -> Costs:
     """Costs of the best alignments divided by the mean number of units per annotator."""
     rows = np.arange(len(units.counts)).reshape(-1, width)
-    costs = best_pair_alignments(units.select(rows[:, 0]), units.select(rows[:, 1]), dissimilarity)
+    if width == 2:
+        costs = best_pair_alignments(units.select(rows[:, 0]), units.select(rows[:, 1]), dissimilarity)
+    else:
+        costs = best_alignments(units, width, dissimilarity)
     mean_units = units.counts.reshape(-1, width).mean(axis=1)
     return Costs(costs.hard / mean_units, costs.soft / mean_units)

@@ -43,7 +43,7 @@ class Stream:
         return len(self.uniform) - 1
 
     def after_units(self, position: IntArray, units: IntArray) -> IntArray:
-        """The positions after walking over this many units, element by element."""
+        """Give the positions after walking over this many units, element by element."""
         for bit, jump in enumerate(self.jumps):
             position = np.where(units >> bit & 1, jump[position], position)
         return position
@@ -66,7 +66,7 @@ def stream(seed: int, length: int, most_units: int) -> Stream:
     -------
     Stream
     """
-    uniform = np.random.RandomState(seed).random_sample(length)  # noqa: NPY002 (the legacy stream is the point)
+    uniform = np.random.RandomState(seed).random_sample(length)  # the legacy stream is the point
     x1, x2 = 2.0 * uniform[:-1] - 1.0, 2.0 * uniform[1:] - 1.0
     square = x1 * x1 + x2 * x2
     accepted = (square < 1.0) & (square > 0.0)

@@ -1,44 +1,280 @@
 """All figures of one comparison, as the command line and the dashboard show them."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from spanplat.metrics.characters import char
-from spanplat.metrics.count_correlation import count_correlation
-from spanplat.metrics.mathet import gamma, s_empty
+import numpy as np
+
+from spanplat import __version__
+from spanplat.metrics.best_match import best_match_counts, span_average_counts
+from spanplat.metrics.categorial import gamma_cat
+from spanplat.metrics.characters import Empty, char_counts, compared_outputs
+from spanplat.metrics.confusion import confusion
+from spanplat.metrics.count_correlation import category_counts, count_correlation
+from spanplat.metrics.matched import Credit, Matching, matched_counts
+from spanplat.metrics.mathet import GammaDisorders, GammaOptions, gamma_disorders, gamma_result, s_empty
+from spanplat.metrics.resampling import (
+    Statistic,
+    bootstrap,
+    f1_statistic,
+    mean_columns,
+    mean_statistic,
+    pearson_columns,
+    pearson_statistic,
+)
 from spanplat.metrics.result import Result
-from spanplat.metrics.characters import Empty
-from spanplat.metrics.spans import Comparison
+from spanplat.metrics.scores import Average, Counts, Scores, score
+from spanplat.metrics.spans import Comparison, FloatArray, IntArray
+
+Figures = dict[str, Any]
+CountsOf = Callable[[Comparison, bool, Average, str | None], Counts]
+"""Counts of a family for (comparison, soft, average, stratum)."""
+
+VARIANTS = {"hard": False, "soft": True}
 
 
-def agreement_report(  # superseded by the complete report of the engine
-    pair: Comparison, *, matching: str, empty: Empty, seed: int, n_samples: int, n_bootstrap: int, by: str | None
-) -> dict[str, Any]:
-    """Return the headline figures of a comparison."""
-    del matching, n_bootstrap, by
+def agreement_report(
+    pair: Comparison,
+    *,
+    matching: Matching = "optimal",
+    empty: Empty = "include",
+    seed: int = 42,
+    n_samples: int = 30,
+    n_bootstrap: int = 0,
+    by: str | None = None,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    delta_empty: float = 1.0,
+    tau: int = 1,
+    severity_penalty: float = 0.0,
+    with_gamma: bool = True,
+    n_jobs: int | None = None,
+) -> Figures:
+    """Compute every agreement figure of a comparison.
+
+    Parameters
+    ----------
+    pair : Comparison
+        Reference and hypothesis on the outputs both completed. An output annotated by several people, or compared in several pairs,
+        occurs several times; each occurrence counts as one output.
+    matching : {"optimal", "greedy"}
+        How spans are matched one to one.
+    empty : {"include", "skip"}
+        Whether outputs on which a side marked nothing count in ``char`` and ``char_binary``.
+    seed, n_samples, alpha, beta, delta_empty
+        Parameters of γ, see `GammaOptions`; the seed is the bootstrap's too.
+    n_bootstrap : int
+        Resamples for the intervals; 0 leaves them out.
+    by : str, optional
+        Which of the comparison's groupings the ``strata`` average over.
+    tau, severity_penalty
+        See `spanplat.metrics.matched`.
+    with_gamma : bool
+        False leaves γ and its relatives out (headline figures first, the slow ones later).
+    n_jobs : int, optional
+        Processes for joblib; the figures do not depend on it.
+
+    Returns
+    -------
+    dict
+        The figures by name; an undefined one is ``None`` and has its reason under ``undefined``, by its path.
+    """
     undefined: dict[str, str] = {}
-
-    def take(path: str, result: Result, names: tuple[str, ...]) -> dict[str, Any]:
-        for name, reason in result.undefined.items():
-            undefined[f"{path}.{name}"] = reason
-        return {name: result.figures[name] for name in names}
-
-    prf = ("precision", "recall", "f1")
-    figures: dict[str, Any] = {
-        "char": {v: take(f"char.{v}", char(pair, soft=v == "soft", empty=empty), prf) for v in ("hard", "soft")},
-        "gamma": {
-            v: take(f"gamma.{v}", gamma(pair, soft=v == "soft", seed=seed, n_samples=n_samples), ("mean", "outputs"))
-            for v in ("hard", "soft")
-        },
+    families = _families(matching, tau, severity_penalty)
+    figures: Figures = {"outputs": pair.n_outputs}
+    for name, counts_of in families.items():
+        outputs = compared_outputs(pair, empty) if name.startswith("char") else np.arange(pair.n_outputs)
+        figures[name] = {
+            variant: _family(pair, counts_of, soft=soft, by=by, outputs=outputs) for variant, soft in VARIANTS.items()
+        }
+        if len(outputs) == 0:
+            undefined[name] = "no output to compare"
+    figures["macro_f_of_means"] = {
+        name: {variant: figures[name][variant].pop("macro_f_of_means") for variant in VARIANTS} for name in families
     }
-    hard, soft = (figures["char"][v]["f1"] for v in ("hard", "soft"))
-    figures["char"]["delta"] = None if hard is None or soft is None else soft - hard
-    figures["gamma"] |= {"alpha": 1.0, "beta": 1.0, "delta_empty": 1.0, "samples": n_samples, "seed": seed}
-    empties = s_empty([pair.reference, pair.hypothesis])
-    figures["s_empty"] = {**take("s_empty", empties, ("mean",)), "outputs": empties.outputs}
-    counts = count_correlation(pair)
-    figures["pearson"] = {
-        **take("pearson", counts, ("micro", "macro")),
-        "per_category": {name: counts.figures[f"category:{name}"] for name in pair.categories},
-    }
+    for variant in VARIANTS:
+        figures["char"][variant] |= figures["char"][variant].pop("micro")
+    figures["char"]["delta"] = _difference(figures["char"]["soft"]["f1"], figures["char"]["hard"]["f1"])
+    figures["pearson"] = _correlations(pair, undefined)
+    figures["s_empty"] = _figures(s_empty((pair.reference, pair.hypothesis)), "s_empty", undefined)
+    crossed = confusion(pair)
+    figures["confusion"] = {"labels": list(crossed.labels), "matrix": crossed.matrix.tolist()}
+    figures["per_category"] = _per_category(pair, families, compared_outputs(pair, empty))
+    options = GammaOptions(alpha, beta, delta_empty, n_samples, seed)
+    disorders = gamma_disorders((pair.hypothesis, pair.reference), options, n_jobs=n_jobs) if with_gamma else None
+    if disorders is not None:
+        figures |= _gammas(pair, disorders, options, undefined)
+    figures["intervals"] = (
+        _intervals(pair, families, disorders, empty, n_bootstrap, seed, n_jobs) if n_bootstrap else {}
+    )
     figures["undefined"] = undefined
+    figures["signature"] = Result(
+        "agreement",
+        {},
+        outputs=pair.n_outputs,
+        options={
+            **options.as_dict(),
+            "matching": matching,
+            "empty": empty,
+            "by": by,
+            "tau": tau,
+            "severity_penalty": severity_penalty,
+            "bootstrap": n_bootstrap,
+            "gamma": with_gamma,
+        },
+    ).signature
+    figures["version"] = __version__
     return figures
+
+
+def _families(matching: Matching, tau: int, severity_penalty: float) -> dict[str, CountsOf]:
+    def matched(credit: Credit) -> CountsOf:
+        return lambda pair, soft, average, by: matched_counts(
+            pair,
+            credit,
+            soft=soft,
+            matching=matching,
+            average=average,
+            tau=tau,
+            severity_penalty=severity_penalty,
+            by=by,
+        )
+
+    return {
+        "char": lambda pair, soft, _average, _by: char_counts(pair, soft=soft),
+        "char_binary": lambda pair, soft, _average, _by: char_counts(pair, soft=soft, binary=True),
+        "exact": matched("exact"),
+        "partial": matched("partial"),
+        "partial_credit": matched("partial_credit"),
+        "best_match": lambda pair, soft, _average, _by: best_match_counts(pair, soft=soft),
+        "span_average": lambda pair, soft, _average, _by: span_average_counts(pair, soft=soft),
+    }
+
+
+def _family(
+    pair: Comparison,
+    counts_of: CountsOf,
+    *,
+    soft: bool,
+    by: str | None,
+    outputs: IntArray,
+) -> Figures:
+    """Scores of one family under every average."""
+    averages: tuple[Average, ...] = ("micro", "macro", "macro_f_of_means")
+    if by is not None:
+        averages += ("strata",)
+    strata = pair.stratum(by)
+    scores: dict[str, Scores] = {}
+    for average in averages:
+        counts = counts_of(pair, soft, average, by).select(outputs)
+        scores[average] = score(counts, average=average, strata=None if strata is None else strata[outputs])
+    return {average: result.as_dict() for average, result in scores.items()}
+
+
+def _correlations(pair: Comparison, undefined: dict[str, str]) -> Figures:
+    result = count_correlation(pair)
+    per_category = {name: result[f"category:{name}"] for name in pair.categories}
+    for name, reason in result.undefined.items():
+        undefined["pearson." + name.replace("category:", "per_category.")] = reason
+    return {
+        "micro": result["micro"],
+        "macro": result["macro"],
+        "totals": result["totals"],
+        "per_category": per_category,
+    }
+
+
+def _per_category(pair: Comparison, families: Mapping[str, CountsOf], char_outputs: IntArray) -> Figures:
+    """Scores of every category by itself, and how often each side used it."""
+    figures: Figures = {}
+    for code, name in enumerate(pair.categories):
+        mine = pair.of_category(code)
+        figures[name] = {
+            "spans": {"reference": mine.reference.n_spans, "hypothesis": mine.hypothesis.n_spans},
+            **{
+                family: score(
+                    counts_of(mine, False, "micro", None).select(char_outputs)
+                    if family.startswith("char")
+                    else counts_of(mine, False, "micro", None)
+                ).as_dict()
+                for family, counts_of in families.items()
+            },
+        }
+    return figures
+
+
+def _gammas(pair: Comparison, disorders: GammaDisorders, options: GammaOptions, undefined: dict[str, str]) -> Figures:
+    gamma: Figures = {}
+    for variant, soft in VARIANTS.items():
+        result = gamma_result(disorders.soft if soft else disorders.hard, options, soft=soft)
+        gamma[variant] = _figures(result, f"gamma.{variant}", undefined)
+    gamma |= {key: options.as_dict()[key] for key in ("alpha", "beta", "delta_empty", "samples", "seed", "stream")}
+    categorial = gamma_cat(pair, options)
+    per_category = {
+        name: _figures(result, f"gamma_per_category.{name}", undefined)
+        for name, result in categorial.per_category.items()
+    }
+    return {
+        "gamma": gamma,
+        "gamma_cat": _figures(categorial.overall, "gamma_cat", undefined),
+        "gamma_per_category": per_category,
+    }
+
+
+def _figures(result: Result, path: str, undefined: dict[str, str]) -> Figures:
+    for name, reason in result.undefined.items():
+        undefined[f"{path}.{name}"] = reason
+    return dict(result.figures)
+
+
+def _difference(left: float | None, right: float | None) -> float | None:
+    return None if left is None or right is None else left - right
+
+
+def _intervals(
+    pair: Comparison,
+    families: Mapping[str, CountsOf],
+    disorders: GammaDisorders | None,
+    *,
+    empty: Empty,
+    n_bootstrap: int,
+    seed: int,
+    n_jobs: int | None,
+) -> dict[str, list[float | None]]:
+    """Bootstrap the headline figures together, so that every resample draws the same outputs for all of them.
+
+    Matchings are those of the whole comparison: resampling is of counts.
+    """
+    if pair.n_outputs == 0:
+        return {}
+    parts: list[tuple[list[str], FloatArray, Statistic]] = []
+    kept = np.zeros((pair.n_outputs, 1))
+    kept[compared_outputs(pair, empty)] = 1.0
+    for family, counts_of in families.items():
+        for variant, soft in VARIANTS.items():
+            counts = counts_of(pair, soft, "micro", None)
+            columns = np.stack([counts.found, counts.hypothesis, counts.covered, counts.reference], axis=1)
+            path = f"{family}.{variant}" if family == "char" else f"{family}.{variant}.micro"
+            names = [f"{path}.{figure}" for figure in ("precision", "recall", "f1")]
+            parts.append((names, columns * kept if family.startswith("char") else columns, f1_statistic))
+    sides = (category_counts(side, pair.n_categories) for side in (pair.hypothesis, pair.reference))
+    parts.append((["pearson.micro"], pearson_columns(*sides), pearson_statistic))
+    silent = s_empty((pair.reference, pair.hypothesis)).per_output["s_empty"]
+    parts.append((["s_empty.mean"], mean_columns(silent), mean_statistic))
+    if disorders is not None:
+        parts.append((["gamma.hard.mean"], mean_columns(disorders.hard.gamma), mean_statistic))
+        parts.append((["gamma.soft.mean"], mean_columns(disorders.soft.gamma), mean_statistic))
+    borders = np.cumsum([columns.shape[1] for _, columns, _ in parts])[:-1]
+
+    def statistic(sums: FloatArray) -> FloatArray:
+        pieces = np.split(sums, borders, axis=1)
+        return np.concatenate([figure(piece) for (_, _, figure), piece in zip(parts, pieces, strict=True)], axis=1)
+
+    columns = np.concatenate([columns for _, columns, _ in parts], axis=1)
+    intervals = bootstrap(columns, statistic, n_resamples=n_bootstrap, seed=seed, n_jobs=n_jobs)
+    names = [name for part, _, _ in parts for name in part]
+    bounds = zip(intervals.low.tolist(), intervals.high.tolist(), strict=True)
+    return {
+        name: [None if np.isnan(bound) else bound for bound in pair_of_bounds]
+        for name, pair_of_bounds in zip(names, bounds, strict=True)
+    }

@@ -72,7 +72,7 @@ def draw_one_by_one(
     list of lists
         Per (sample, annotator) its units ``(start, end, category)``.
     """
-    random = np.random.RandomState(seed)  # noqa: NPY002 (the legacy stream is the point)
+    random = np.random.RandomState(seed)  # the legacy stream is the point
     (count_mean, count_sd), (gap_mean, gap_sd), (duration_mean, duration_sd) = (
         (mean[output], deviation[output]) for mean, deviation in (fits.count, fits.gap, fits.duration)
     )
@@ -124,8 +124,13 @@ def _locate(fits: Fits, table: Stream, *, n_annotators: int, n_samples: int) -> 
             position = np.where(count > 0, table.jumps[0][last], position)
     if (position >= table.end).any():
         return None
-    by_output = (array.transpose(2, 0, 1).ravel() for array in (positions, counts, spares, have_spare))
-    return _Runs(*by_output)
+    order = (2, 0, 1)  # output by output
+    return _Runs(
+        positions.transpose(order).ravel(),
+        counts.transpose(order).ravel(),
+        spares.transpose(order).ravel(),
+        have_spare.transpose(order).ravel(),
+    )
 
 
 def _expand(fits: Fits, runs: _Runs, table: Stream, *, runs_per_output: int) -> tuple[Units, BoolArray]:

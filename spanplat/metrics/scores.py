@@ -1,11 +1,13 @@
 """Precision, recall and F1 from counts per output: counts first, scores second, so that resampling is resampling of counts."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
 
 from spanplat.errors import InvalidInput
+from spanplat.metrics.result import Option, Result
 from spanplat.metrics.spans import FloatArray, IntArray
 
 Average = Literal["micro", "macro", "macro_f_of_means", "strata"]
@@ -36,7 +38,7 @@ class Counts:
         return len(self.found)
 
     def select(self, outputs: IntArray) -> Self:
-        """The rows of these outputs, in this order; a position may occur several times (a bootstrap sample)."""
+        """Take the rows of these outputs, in this order; a position may occur several times (a bootstrap sample)."""
         return type(self)(self.found[outputs], self.hypothesis[outputs], self.covered[outputs], self.reference[outputs])
 
 
@@ -49,7 +51,7 @@ class Scores:
     f1: float | None
 
     def as_dict(self) -> dict[str, float | None]:
-        """The three figures by name."""
+        """Give the three figures by name."""
         return {"precision": self.precision, "recall": self.recall, "f1": self.f1}
 
 
@@ -110,6 +112,27 @@ def score(counts: Counts, *, average: Average = "micro", strata: IntArray | None
         columns = np.array([[group.precision, group.recall, group.f1] for group in groups], dtype=np.float64)
         return Scores(*columns.mean(axis=0).tolist())
     raise InvalidInput(f"Unknown average {average!r}: choose micro, macro, macro_f_of_means or strata.")
+
+
+def prf_result(
+    measure: str,
+    counts: Counts,
+    options: Mapping[str, Option],
+    *,
+    average: Average,
+    strata: IntArray | None = None,
+) -> Result:
+    """Score counts and name the result; without outputs all figures are undefined."""
+    scores = score(counts, average=average, strata=strata)
+    reason = "no output to compare"
+    return Result(
+        measure,
+        scores.as_dict(),
+        outputs=len(counts),
+        options=options,
+        undefined=dict.fromkeys(scores.as_dict(), reason) if scores.f1 is None else {},
+        per_output=per_output(counts),
+    )
 
 
 def per_output(counts: Counts) -> dict[str, FloatArray]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -26,6 +27,12 @@ class Span(NamedTuple):
     category: int = 0
     severity: int = 0
     side: int = 0
+
+
+def sum_by(group: IntArray, values: NDArray[np.generic], n_groups: int) -> FloatArray:
+    """Sum values per group: ``values`` and ``group`` of shape (m,), the sums of shape (n_groups,)."""
+    sums: FloatArray = np.bincount(group, weights=values, minlength=n_groups).astype(np.float64)
+    return sums
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,7 +176,7 @@ class SpanSet:
         return type(self)(offsets, *(column[mask] for column in columns))
 
     def select(self, outputs: IntArray) -> Self:
-        """The outputs with these positions, in this order; a position may occur several times."""
+        """Take the outputs with these positions, in this order; a position may occur several times."""
         counts = self.counts[outputs]
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         rows = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][outputs] - offsets[:-1], counts)
@@ -181,7 +188,7 @@ class SpanSet:
         return self.keep(self.category == category)
 
     def without_categories(self) -> Self:
-        """The same spans, all of category 0: what a *soft* measure compares."""
+        """Give the same spans, all of category 0: what a *soft* measure compares."""
         columns = (self.start, self.end, np.zeros_like(self.category), self.severity, self.side)
         return type(self)(self.offsets, *columns)
 
@@ -189,7 +196,7 @@ class SpanSet:
         """One list of `Span` per output."""
         rows = np.stack([self.start, self.end, self.category, self.severity, self.side], axis=1).tolist()
         bounds = self.offsets.tolist()
-        return [[Span(*row) for row in rows[low:high]] for low, high in zip(bounds, bounds[1:], strict=False)]
+        return [[Span(*row) for row in rows[low:high]] for low, high in pairwise(bounds)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -265,12 +272,21 @@ class Comparison:
         """Number of categories of the campaign."""
         return len(self.categories)
 
+    def stratum(self, by: str | None) -> IntArray | None:
+        """Give the group of every output under the grouping of this name; ``None`` without a name."""
+        if by is None:
+            return None
+        if by not in self.strata:
+            known = ", ".join(sorted(self.strata)) or "none"
+            raise InvalidInput(f"There is no grouping {by!r} of the outputs; this comparison has: {known}.")
+        return self.strata[by]
+
     def swap(self) -> Self:
-        """The same comparison with the sides exchanged."""
+        """Give the same comparison with the sides exchanged."""
         return type(self)(self.hypothesis, self.reference, self.categories, self.strata)
 
     def select(self, outputs: IntArray) -> Self:
-        """The outputs with these positions, in this order; a position may occur several times."""
+        """Take the outputs with these positions, in this order; a position may occur several times."""
         strata = {name: groups[outputs] for name, groups in self.strata.items()}
         return type(self)(self.reference.select(outputs), self.hypothesis.select(outputs), self.categories, strata)
 
@@ -280,6 +296,6 @@ class Comparison:
         return type(self)(*sides, self.categories, self.strata)
 
     def without_categories(self) -> Self:
-        """The comparison a *soft* measure sees: all spans of category 0."""
+        """Give the comparison a *soft* measure sees: all spans of category 0."""
         sides = self.reference.without_categories(), self.hypothesis.without_categories()
         return type(self)(*sides, self.categories, self.strata)

@@ -25,7 +25,7 @@ class Units:
         return np.diff(self.offsets)
 
     def select(self, rows: IntArray) -> Self:
-        """These rows, in this order."""
+        """Take these rows, in this order."""
         counts = self.counts[rows]
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         picked = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][rows] - offsets[:-1], counts)
@@ -50,7 +50,7 @@ class Fits:
         return len(self.count[0])
 
     def select(self, outputs: slice) -> Self:
-        """The fits of a range of outputs."""
+        """Take the fits of a range of outputs."""
         pairs = [(mean[outputs], deviation[outputs]) for mean, deviation in (self.count, self.gap, self.duration)]
         return type(self)(pairs[0], pairs[1], pairs[2], self.cumulative[outputs], self.labels)
 
@@ -64,7 +64,7 @@ def string_ranks(n_categories: int) -> IntArray:
 
 
 def units_of(annotators: Sequence[SpanSet]) -> Units:
-    """The distinct units of several annotators, sorted by start, end and label.
+    """Collect the distinct units of several annotators, sorted by start, end and label.
 
     Exact duplicates collapse (an annotator's units are a set). Omission marks (zero characters) and spans on the source side have
     no extent on the text γ aligns and are left out.

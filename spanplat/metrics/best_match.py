@@ -1,0 +1,94 @@
+"""Precision, recall and F1 over spans that need not be matched one to one: best match and the span average."""
+
+import numpy as np
+
+from spanplat.metrics.overlaps import overlaps
+from spanplat.metrics.result import Result
+from spanplat.metrics.scores import Average, Counts, prf_result
+from spanplat.metrics.spans import Comparison, FloatArray, sum_by
+
+
+def best_match_counts(pair: Comparison, *, soft: bool = False) -> Counts:
+    """Shares of every span covered by its best counterpart, summed per output, and numbers of spans."""
+    candidates = overlaps(pair, soft=soft)
+    found, covered = np.zeros(pair.hypothesis.n_spans), np.zeros(pair.reference.n_spans)
+    np.maximum.at(found, candidates.hypothesis, candidates.of_hypothesis)
+    np.maximum.at(covered, candidates.reference, candidates.of_reference)
+    return _counts(pair, found, covered)
+
+
+def best_match(pair: Comparison, *, soft: bool = False, average: Average = "micro", by: str | None = None) -> Result:
+    """Precision, recall and F1 of each span against its best-overlapping counterpart (WMT19/20, there with macro averages).
+
+    P(ŝ) = |ŝ ∩ bm(ŝ)| / |ŝ| and R(s) = |s ∩ bm(s)| / |s|, averaged over spans; one span may serve several.
+
+    Parameters
+    ----------
+    pair : Comparison
+        Reference and hypothesis.
+    soft : bool
+        Whether to ignore categories.
+    average : {"micro", "macro", "macro_f_of_means", "strata"}
+        See `spanplat.metrics.scores.score`.
+    by : str, optional
+        Which of the comparison's strata ``average="strata"`` averages over.
+
+    Returns
+    -------
+    Result
+        ``precision``, ``recall`` and ``f1``, also per output.
+
+    Examples
+    --------
+    >>> pair = Comparison.of(hypothesis=[[(0, 9), (16, 19)]], reference=[[(0, 3), (4, 9), (16, 19)]])
+    >>> result = best_match(pair)
+    >>> round(result.precision * 9, 10), result.recall
+    (7.0, 1.0)
+    """
+    options = {"soft": soft, "average": average, "by": by}
+    counts = best_match_counts(pair, soft=soft)
+    return prf_result("best_match", counts, options, average=average, strata=pair.stratum(by))
+
+
+def span_average_counts(pair: Comparison, *, soft: bool = False) -> Counts:
+    """Shares of the other side's spans that each span covers, summed per output, and numbers of spans."""
+    candidates = overlaps(pair, soft=soft)
+    found = sum_by(candidates.hypothesis, candidates.of_reference, pair.hypothesis.n_spans)
+    covered = sum_by(candidates.reference, candidates.of_hypothesis, pair.reference.n_spans)
+    return _counts(pair, found, covered)
+
+
+def span_average(pair: Comparison, *, soft: bool = False, average: Average = "micro", by: str | None = None) -> Result:
+    """Average over spans with the other span's length below the line (Kasner et al. 2025, eq. 3 and 4, as printed).
+
+    P is the mean over ŝ of Σ_s |ŝ ∩ s| / |s|, R the mean over s of Σ_ŝ |ŝ ∩ s| / |ŝ|. A span that covers several
+    others earns more than 1, so the figures are not bounded by 1. The published tables report `char` instead.
+
+    Parameters
+    ----------
+    pair, soft, average, by
+        See `best_match`.
+
+    Returns
+    -------
+    Result
+        ``precision``, ``recall`` and ``f1``, also per output.
+
+    Examples
+    --------
+    >>> pair = Comparison.of(hypothesis=[[(0, 9)]], reference=[[(0, 3), (4, 9)]])
+    >>> span_average(pair).precision, round(span_average(pair).recall, 4)
+    (2.0, 0.4444)
+    """
+    options = {"soft": soft, "average": average, "by": by}
+    counts = span_average_counts(pair, soft=soft)
+    return prf_result("span_average", counts, options, average=average, strata=pair.stratum(by))
+
+
+def _counts(pair: Comparison, found: FloatArray, covered: FloatArray) -> Counts:
+    return Counts(
+        sum_by(pair.hypothesis.output, found, pair.n_outputs),
+        pair.hypothesis.counts.astype(np.float64),
+        sum_by(pair.reference.output, covered, pair.n_outputs),
+        pair.reference.counts.astype(np.float64),
+    )

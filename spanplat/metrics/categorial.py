@@ -1,0 +1,133 @@
+"""γ-cat and γ-k (Mathet 2017): agreement on categories where units are aligned, over all categories or for one of them."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from spanplat.metrics.alignment import Dissimilarity
+from spanplat.metrics.matching import MatchingProblem
+from spanplat.metrics.mathet import GammaOptions, chance_corrected, has_two
+from spanplat.metrics.result import Result
+from spanplat.metrics.sampling import draw
+from spanplat.metrics.spans import BoolArray, Comparison, FloatArray, IntArray, sum_by
+from spanplat.metrics.units import Units, fit, units_of
+
+PAIRS_AT_ONCE = 512
+"""How many outputs are aligned at once (bounds memory)."""
+
+
+class _AlignedPairs(NamedTuple):
+    """Pairs of units in the best hard alignments: the problem, both categories, and how far positions can be trusted."""
+
+    problem: IntArray
+    left: IntArray
+    right: IntArray
+    confidence: FloatArray
+
+    def disorder(self, n_problems: int, category: int | None) -> FloatArray:
+        """Weighted share of pairs with different categories, per problem; NaN where no pair counts."""
+        counted: BoolArray = np.ones(len(self.problem), dtype=bool)
+        if category is not None:
+            counted = (self.left == category) | (self.right == category)
+        weight = np.where(counted, self.confidence, 0.0)
+        total = sum_by(self.problem, weight, n_problems)
+        different = sum_by(self.problem, weight * (self.left != self.right), n_problems)
+        shares: FloatArray = np.divide(different, total, out=np.full(n_problems, np.nan), where=total > 0)
+        return shares
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CategorialAgreement:
+    """γ-cat and γ-k of one comparison.
+
+    Parameters
+    ----------
+    overall : Result
+        γ-cat: ``mean`` and ``outputs``; per output ``gamma_cat``.
+    per_category : dict of str to Result
+        γ-k of every category, in the same form.
+    """
+
+    overall: Result
+    per_category: dict[str, Result]
+
+
+def gamma_cat(pair: Comparison, options: GammaOptions | None = None) -> CategorialAgreement:
+    """Agreement on categories, given where units are aligned (Mathet 2017, section 4.2).
+
+    Over the pairs of units in the best hard alignment, the disorder is the mean of [categories differ], each pair weighted by
+    max(0, 1 - d_position). Chance comes from the same random samples as for γ. γ-k counts only the pairs in which at least one unit
+    has category k. Units left alone say nothing about categories and are not counted.
+
+    Parameters
+    ----------
+    pair : Comparison
+        Reference and hypothesis.
+    options : GammaOptions, optional
+        α, β, Δ∅, samples and seed.
+
+    Returns
+    -------
+    CategorialAgreement
+
+    Examples
+    --------
+    >>> spans = [(0, 4, 0), (10, 14, 1), (20, 24, 0)]
+    >>> gamma_cat(Comparison.of(reference=[spans], hypothesis=[spans])).overall.mean
+    1.0
+    """
+    options = options or GammaOptions()
+    units = units_of((pair.hypothesis, pair.reference))
+    outputs = np.flatnonzero(has_two(units, 2))
+    choices = (None, *range(pair.n_categories))
+    values = np.full((len(choices), pair.n_outputs), np.nan)
+    for begin in range(0, len(outputs), PAIRS_AT_ONCE):
+        chunk = outputs[begin : begin + PAIRS_AT_ONCE]
+        mine = units.select((chunk[:, None] * 2 + np.arange(2)).ravel())
+        samples = draw(fit(mine, 2), n_annotators=2, n_samples=options.n_samples, seed=options.seed)
+        seen, chance = _aligned(mine, options.dissimilarity), _aligned(samples, options.dissimilarity)
+        for row, category in enumerate(choices):
+            observed = seen.disorder(len(chunk), category)
+            by_sample = chance.disorder(len(chunk) * options.n_samples, category).reshape(len(chunk), -1)
+            usable = ~np.isnan(by_sample)
+            total, number = np.where(usable, by_sample, 0.0).sum(axis=1), usable.sum(axis=1)
+            expected = np.divide(total, number, out=np.full(len(chunk), np.nan), where=number > 0)
+            values[row, chunk] = chance_corrected(observed, expected)
+    results = [_result(row, options) for row in values]
+    return CategorialAgreement(results[0], dict(zip(pair.categories, results[1:], strict=True)))
+
+
+def _aligned(units: Units, dissimilarity: Dissimilarity) -> _AlignedPairs:
+    """Align the two rows of every problem."""
+    counts = units.counts.reshape(-1, 2)
+    first = units.offsets[:-1].reshape(-1, 2)
+    problem = np.repeat(np.arange(len(counts)), counts[:, 0])
+    left = np.repeat(first[:, 0] - (np.cumsum(counts[:, 0]) - counts[:, 0]), counts[:, 0]) + np.arange(len(problem))
+    per_unit = counts[problem, 1]
+    pairs = np.repeat(np.arange(len(left)), per_unit)
+    right = first[problem[pairs], 1] + np.arange(len(pairs)) - np.repeat(np.cumsum(per_unit) - per_unit, per_unit)
+    left, problem = left[pairs], problem[pairs]
+    columns = (units.start, units.end, units.category.astype(np.float64))
+    apart = dissimilarity(tuple(column[left] for column in columns), tuple(column[right] for column in columns))
+    saved = 2 * dissimilarity.delta_empty - apart
+    worth = saved > 0
+    left, right, problem, apart, saved = left[worth], right[worth], problem[worth], apart[worth], saved[worth]
+    chosen = MatchingProblem(left, right).heaviest(saved, np.ones(len(left), dtype=bool))
+    categories = units.category[left], units.category[right]
+    position = apart - dissimilarity.beta * (categories[0] != categories[1])
+    confidence = np.maximum(0.0, 1.0 - position)
+    return _AlignedPairs(problem[chosen], categories[0][chosen], categories[1][chosen], confidence[chosen])
+
+
+def _result(values: FloatArray, options: GammaOptions) -> Result:
+    defined = values[~np.isnan(values)]
+    reason = "on no output are units of these categories aligned, by people and by chance"
+    return Result(
+        "gamma_cat",
+        {"mean": float(defined.mean()) if len(defined) else None, "outputs": len(defined)},
+        outputs=len(defined),
+        options=options.as_dict(),
+        undefined={} if len(defined) else {"mean": reason},
+        per_output={"gamma_cat": values},
+    )

@@ -1,0 +1,230 @@
+"""Precision, recall and F1 over spans matched one to one: exact, partial, and partial with credit."""
+
+from typing import Literal
+
+import numpy as np
+
+from spanplat.errors import InvalidInput
+from spanplat.metrics.matching import Gains, greedy, optimal
+from spanplat.metrics.overlaps import Overlaps, overlaps
+from spanplat.metrics.result import Result
+from spanplat.metrics.scores import Average, Counts, prf_result
+from spanplat.metrics.spans import Comparison, FloatArray, IntArray, sum_by
+
+Matching = Literal["optimal", "greedy"]
+Credit = Literal["exact", "partial", "partial_credit"]
+
+
+def matched_counts(
+    pair: Comparison,
+    credit: Credit,
+    *,
+    soft: bool = False,
+    matching: Matching = "optimal",
+    average: Average = "micro",
+    tau: int = 1,
+    severity_penalty: float = 0.0,
+    by: str | None = None,
+) -> Counts:
+    """Credits of the matched spans and numbers of spans, per output.
+
+    Parameters
+    ----------
+    pair : Comparison
+        Reference and hypothesis.
+    credit : {"exact", "partial", "partial_credit"}
+        What a match needs and what it is worth, see the measures of these names.
+    soft, matching, average, tau, severity_penalty, by
+        See `partial_credit` and `partial`.
+
+    Returns
+    -------
+    Counts
+        In spans.
+    """
+    if not 0 <= severity_penalty <= 1:
+        raise InvalidInput(f"The severity penalty is {severity_penalty}; it must lie between 0 and 1.")
+    if tau < 1:
+        raise InvalidInput(f"τ is {tau}; a match needs at least one common character.")
+    candidates = overlaps(pair, soft=soft, severity_penalty=severity_penalty)
+    if credit == "exact":
+        candidates = candidates.keep(candidates.identical)
+    if credit == "partial":
+        candidates = candidates.keep(candidates.common >= tau)
+    shared = credit == "partial_credit"
+    found = candidates.value * (candidates.of_hypothesis if shared else 1.0)
+    covered = candidates.value * (candidates.of_reference if shared else 1.0)
+    hypothesis, reference = pair.hypothesis.counts.astype(np.float64), pair.reference.counts.astype(np.float64)
+    if matching == "greedy":
+        chosen = greedy(candidates)
+    elif matching == "optimal":
+        gains = _gains(candidates, (found, covered), (hypothesis, reference), _groups(pair, average, by))
+        chosen = optimal(candidates, gains if shared else _equal(gains, candidates))
+    else:
+        raise InvalidInput(f"Unknown matching {matching!r}: choose optimal or greedy.")
+    outputs = candidates.output[chosen]
+    return Counts(
+        sum_by(outputs, found[chosen], pair.n_outputs),
+        hypothesis,
+        sum_by(outputs, covered[chosen], pair.n_outputs),
+        reference,
+    )
+
+
+def exact(
+    pair: Comparison,
+    *,
+    soft: bool = False,
+    matching: Matching = "optimal",
+    average: Average = "micro",
+    severity_penalty: float = 0.0,
+    by: str | None = None,
+) -> Result:
+    """Precision, recall and F1 over identical spans (exact match, EM).
+
+    Parameters
+    ----------
+    pair, soft, matching, average, severity_penalty, by
+        See `partial_credit`.
+
+    Returns
+    -------
+    Result
+        ``precision``, ``recall`` and ``f1``, also per output.
+
+    Examples
+    --------
+    "The quick brown fox jumps" with two spans a side, one of them identical (Perrella et al. 2026, Figure 1).
+
+    >>> pair = Comparison.of(reference=[[(0, 9), (16, 19)]], hypothesis=[[(4, 9), (16, 19)]])
+    >>> exact(pair).precision, exact(pair).recall, exact(pair).f1, partial(pair).f1
+    (0.5, 0.5, 0.5, 1.0)
+    """
+    options = {"soft": soft, "matching": matching, "average": average, "severity_penalty": severity_penalty, "by": by}
+    counts = matched_counts(
+        pair, "exact", soft=soft, matching=matching, average=average, severity_penalty=severity_penalty, by=by
+    )
+    return prf_result("exact", counts, options, average=average, strata=pair.stratum(by))
+
+
+def partial(
+    pair: Comparison,
+    *,
+    soft: bool = False,
+    matching: Matching = "optimal",
+    average: Average = "micro",
+    tau: int = 1,
+    severity_penalty: float = 0.0,
+    by: str | None = None,
+) -> Result:
+    """Precision, recall and F1 over overlapping spans, each match counting fully (MP of Perrella et al. 2026).
+
+    Parameters
+    ----------
+    tau : int
+        How many characters a match must have in common.
+    pair, soft, matching, average, severity_penalty, by
+        See `partial_credit`.
+
+    Returns
+    -------
+    Result
+        ``precision``, ``recall`` and ``f1``, also per output.
+    """
+    counts = matched_counts(
+        pair,
+        "partial",
+        soft=soft,
+        matching=matching,
+        average=average,
+        tau=tau,
+        severity_penalty=severity_penalty,
+        by=by,
+    )
+    options = {
+        "soft": soft,
+        "matching": matching,
+        "average": average,
+        "tau": tau,
+        "severity_penalty": severity_penalty,
+        "by": by,
+    }
+    return prf_result("partial", counts, options, average=average, strata=pair.stratum(by))
+
+
+def partial_credit(
+    pair: Comparison,
+    *,
+    soft: bool = False,
+    matching: Matching = "optimal",
+    average: Average = "micro",
+    severity_penalty: float = 0.0,
+    by: str | None = None,
+) -> Result:
+    """Precision, recall and F1 over overlapping spans, each match earning its share (MPP of Perrella et al. 2026; recommended).
+
+    A match gives |ŝ ∩ s| / |ŝ| to precision and |ŝ ∩ s| / |s| to recall.
+
+    Parameters
+    ----------
+    pair : Comparison
+        Reference and hypothesis.
+    soft : bool
+        Whether to ignore categories.
+    matching : {"optimal", "greedy"}
+        ``optimal`` maximises the reported F, over all outputs at once for micro and output by output for macro averages; ``greedy``
+        takes pairs by 2|∩| / (|ŝ| + |s|).
+    average : {"micro", "macro", "macro_f_of_means", "strata"}
+        See `spanplat.metrics.scores.score`.
+    severity_penalty : float
+        A pair with different severities is worth this much less (WMT: 0.5).
+    by : str, optional
+        Which of the comparison's strata ``average="strata"`` averages over.
+
+    Returns
+    -------
+    Result
+        ``precision``, ``recall`` and ``f1``, also per output.
+
+    Examples
+    --------
+    Figure 4 of Perrella et al. 2026: "The quick" and "fox" against "The", "quick" and "fox".
+
+    >>> pair = Comparison.of(hypothesis=[[(0, 9), (16, 19)]], reference=[[(0, 3), (4, 9), (16, 19)]])
+    >>> result = partial_credit(pair)
+    >>> round(result.precision * 9, 10), round(result.recall * 3, 10)
+    (7.0, 2.0)
+    """
+    options = {"soft": soft, "matching": matching, "average": average, "severity_penalty": severity_penalty, "by": by}
+    counts = matched_counts(
+        pair, "partial_credit", soft=soft, matching=matching, average=average, severity_penalty=severity_penalty, by=by
+    )
+    return prf_result("partial_credit", counts, options, average=average, strata=pair.stratum(by))
+
+
+def _groups(pair: Comparison, average: Average, by: str | None) -> IntArray:
+    """Which outputs are scored together: all, those of one stratum, or each by itself."""
+    if average == "micro":
+        return np.zeros(pair.n_outputs, dtype=np.int64)
+    strata = pair.stratum(by)
+    if average == "strata" and strata is not None:
+        return np.unique(strata, return_inverse=True)[1].astype(np.int64)
+    return np.arange(pair.n_outputs)
+
+
+def _gains(
+    candidates: Overlaps,
+    worth: tuple[FloatArray, FloatArray],
+    sizes: tuple[FloatArray, FloatArray],
+    of_output: IntArray,
+) -> Gains:
+    n_groups = int(of_output.max(initial=-1)) + 1
+    group = of_output[candidates.output]
+    totals = (sum_by(of_output, size, n_groups) for size in sizes)
+    precision, recall = (credit / total[group] for credit, total in zip(worth, totals, strict=True))
+    return Gains(precision, recall, group, n_groups)
+
+
+def _equal(gains: Gains, candidates: Overlaps) -> Gains:
+    """Where a match adds the same to both numerators, F is highest where most is matched."""
+    return Gains(candidates.value, candidates.value, gains.group, gains.n_groups)

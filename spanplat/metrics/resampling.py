@@ -1,0 +1,232 @@
+"""Uncertainty: bootstrap intervals over outputs and paired permutation tests, both on per-output counts."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from spanplat.errors import InvalidInput
+from spanplat.metrics.spans import FloatArray
+
+Statistic = Callable[[FloatArray], FloatArray]
+"""From column sums of shape (resamples, columns) to figures of shape (resamples, figures); NaN where a figure is undefined."""
+
+CELLS_AT_ONCE = 4_000_000
+"""How many (resample, output) weights one block holds (bounds memory)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Intervals:
+    """Percentile intervals, one per figure; NaN where every resample leaves the figure undefined.
+
+    Parameters
+    ----------
+    low, high : array of float, shape (figures,)
+        The bounds.
+    undefined_share : array of float, shape (figures,)
+        Share of the resamples in which the figure was undefined (they do not count towards the interval).
+    """
+
+    low: FloatArray
+    high: FloatArray
+    undefined_share: FloatArray
+
+
+def bootstrap(
+    columns: FloatArray,
+    statistic: Statistic,
+    *,
+    n_resamples: int = 1000,
+    seed: int = 42,
+    confidence: float = 0.95,
+    n_jobs: int | None = None,
+) -> Intervals:
+    """Percentile bootstrap over outputs (Efron & Tibshirani 1993, chapter 13).
+
+    Parameters
+    ----------
+    columns : array of float, shape (n, columns)
+        Counts per output whose sums over outputs determine the figures.
+    statistic : callable
+        From the sums to the figures.
+    n_resamples : int
+        How often to draw ``n`` outputs with replacement.
+    seed : int
+        Seed of the resampling; the figures do not depend on ``n_jobs``.
+    confidence : float
+        Coverage of the intervals.
+    n_jobs : int, optional
+        Processes for joblib; left out, joblib's current configuration decides.
+
+    Returns
+    -------
+    Intervals
+
+    Raises
+    ------
+    InvalidInput
+        Without outputs, resamples or a confidence between 0 and 1.
+
+    Examples
+    --------
+    >>> values = np.arange(100.0)
+    >>> columns = np.stack([values, np.ones(100)], axis=1)
+    >>> intervals = bootstrap(columns, lambda sums: sums[:, :1] / sums[:, 1:], n_resamples=200, seed=1)
+    >>> bool(intervals.low[0] < 49.5 < intervals.high[0])
+    True
+    """
+    if len(columns) == 0 or n_resamples < 1 or not 0 < confidence < 1:
+        raise InvalidInput("A bootstrap needs at least one output, one resample and a confidence between 0 and 1.")
+    per_block = max(1, min(n_resamples, CELLS_AT_ONCE // len(columns)))
+    sizes = [min(per_block, n_resamples - begin) for begin in range(0, n_resamples, per_block)]
+    seeds = np.random.SeedSequence(seed).spawn(len(sizes))
+    blocks = Parallel(n_jobs=n_jobs)(
+        delayed(_resampled_sums)(columns, size, own) for size, own in zip(sizes, seeds, strict=True)
+    )
+    figures = statistic(np.concatenate(blocks))
+    missing = np.isnan(figures)
+    bounds = np.full((2, figures.shape[1]), np.nan)
+    for number in np.flatnonzero(~missing.all(axis=0)).tolist():
+        defined = figures[~missing[:, number], number]
+        bounds[:, number] = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Intervals(bounds[0], bounds[1], missing.mean(axis=0))
+
+
+@dataclass(frozen=True, slots=True)
+class PermutationTest:
+    """A paired permutation test: the observed difference (first less second) and its two-sided p-value."""
+
+    difference: float
+    p_value: float
+
+
+def permutation_test(
+    first: FloatArray, second: FloatArray, statistic: Statistic, *, n_permutations: int = 1000, seed: int = 42
+) -> PermutationTest:
+    """Test whether two hypotheses differ against one reference, swapping them output by output (Noreen 1989).
+
+    Parameters
+    ----------
+    first, second : array of float, shape (n, columns)
+        Counts per output of the two hypotheses, on the same outputs.
+    statistic : callable
+        From column sums to figures; the first figure is tested.
+    n_permutations : int
+        Random swaps; p is (1 + as extreme ones) / (1 + swaps).
+    seed : int
+        Seed of the swaps.
+
+    Returns
+    -------
+    PermutationTest
+        With NaN where the figure is undefined for either hypothesis.
+
+    Raises
+    ------
+    InvalidInput
+        When the hypotheses do not have the same outputs.
+    """
+    if first.shape != second.shape or len(first) == 0:
+        raise InvalidInput(
+            "A paired test needs both hypotheses on the same outputs; align them on what both completed."
+        )
+    sums = first.sum(axis=0), second.sum(axis=0)
+    figures = statistic(np.stack(sums))[:, 0]
+    observed = float(figures[0] - figures[1])
+    random = np.random.default_rng(seed)
+    change = second - first
+    extreme = 0
+    per_block = max(1, CELLS_AT_ONCE // len(first))
+    for begin in range(0, n_permutations, per_block):
+        swaps = (
+            random.integers(0, 2, size=(min(per_block, n_permutations - begin), len(first))).astype(np.float64) @ change
+        )
+        differences = statistic(sums[0] + swaps)[:, 0] - statistic(sums[1] - swaps)[:, 0]
+        extreme += int((np.abs(differences) >= abs(observed) - 1e-12).sum())
+    p_value = float("nan") if np.isnan(observed) else (1 + extreme) / (1 + n_permutations)
+    return PermutationTest(observed, p_value)
+
+
+def rank_clusters(scores: FloatArray, p_values: FloatArray, *, level: float = 0.05) -> list[int]:
+    """Ranks of a leaderboard in which only clusters that differ significantly are told apart.
+
+    Going down the list by score, a new cluster begins where every entry above is significantly better than every entry from here on.
+
+    Parameters
+    ----------
+    scores : array of float, shape (systems,)
+        Higher is better.
+    p_values : array of float, shape (systems, systems)
+        Of the pairwise tests.
+    level : float
+        Significance level.
+
+    Returns
+    -------
+    list of int
+        The rank of each entry, starting at 1, the same within a cluster.
+
+    Examples
+    --------
+    >>> p = np.array([[1.0, 0.3, 0.01], [0.3, 1.0, 0.01], [0.01, 0.01, 1.0]])
+    >>> rank_clusters(np.array([0.5, 0.6, 0.1]), p)
+    [1, 1, 3]
+    """
+    order = np.argsort(-scores, kind="stable")
+    significant = p_values[np.ix_(order, order)] < level
+    ranks = np.empty(len(scores), dtype=np.int64)
+    rank = 1
+    for place, entry in enumerate(order.tolist()):
+        if place and significant[:place, place:].all():
+            rank = place + 1
+        ranks[entry] = rank
+    return [int(value) for value in ranks]
+
+
+def f1_statistic(sums: FloatArray) -> FloatArray:
+    """Precision, recall and F1 from sums of (found, hypothesis, covered, reference), shapes (r, 4) to (r, 3)."""
+    ratios = [
+        np.divide(sums[:, above], sums[:, below], out=np.ones(len(sums)), where=sums[:, below] > 0)
+        for above, below in ((0, 1), (2, 3))
+    ]
+    total = ratios[0] + ratios[1]
+    f1 = np.divide(2 * ratios[0] * ratios[1], total, out=np.zeros(len(sums)), where=total > 0)
+    return np.stack([*ratios, f1], axis=1)
+
+
+def mean_statistic(sums: FloatArray) -> FloatArray:
+    """Mean from sums of (value, whether it is defined), shapes (r, 2) to (r, 1); NaN where nothing is defined."""
+    mean: FloatArray = np.divide(sums[:, :1], sums[:, 1:2], out=np.full((len(sums), 1), np.nan), where=sums[:, 1:2] > 0)
+    return mean
+
+
+def mean_columns(values: FloatArray) -> FloatArray:
+    """Columns for `mean_statistic` from values per output, NaN where there is none: shape (n,) to (n, 2)."""
+    defined = ~np.isnan(values)
+    return np.stack([np.where(defined, values, 0.0), defined.astype(np.float64)], axis=1)
+
+
+def pearson_columns(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Columns for `pearson_statistic` from values per output and category: shapes (n, k) to (n, 6)."""
+    cells = np.full(len(left), float(left.shape[1]))
+    products = (left, right, left * left, right * right, left * right)
+    return np.stack([cells, *(product.sum(axis=1) for product in products)], axis=1)
+
+
+def pearson_statistic(sums: FloatArray) -> FloatArray:
+    """Pearson correlation from the sums of `pearson_columns`, shapes (r, 6) to (r, 1); NaN where a side is constant."""
+    number, left, right, left_squares, right_squares, both = sums.T
+    variance = (number * left_squares - left**2) * (number * right_squares - right**2)
+    root = np.sqrt(np.maximum(variance, 0.0))
+    value: FloatArray = np.divide(number * both - left * right, root, out=np.full(len(sums), np.nan), where=root > 1e-9)
+    return value[:, None]
+
+
+def _resampled_sums(columns: FloatArray, size: int, seed: np.random.SeedSequence) -> FloatArray:
+    random = np.random.default_rng(seed)
+    n = len(columns)
+    drawn = random.integers(0, n, size=(size, n)) + np.arange(size)[:, None] * n
+    weights = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
+    sums: FloatArray = weights.astype(np.float64) @ columns
+    return sums
