@@ -213,6 +213,12 @@ def count_unplaced(session: Session, campaign: Campaign) -> list[tuple[str, str,
     return [(kind, reason, count) for kind, reason, count in rows]
 
 
+def annotator_orders(session: Session, campaign: Campaign) -> list[int]:
+    """Return the numbers that annotators have among those of one output: the slot, or the group of an import."""
+    orders = select(Assignment.slot).where(Assignment.campaign_id == campaign.id).distinct().order_by(Assignment.slot)
+    return list(session.scalars(orders))
+
+
 def coverage(session: Session, campaigns: Sequence[Campaign]) -> Coverage:
     """Name the datasets, splits and systems whose outputs the campaigns annotate."""
     rows = session.execute(

@@ -11,13 +11,15 @@ from spanplat.models import Campaign
 from spanplat.schemas.base import Strict
 from spanplat.services.agreement import AgreementOptions, compute_agreement, stored_agreement
 from spanplat.services.campaigns import list_campaigns
-from spanplat.services.progress import Coverage, coverage
+from spanplat.services.progress import Coverage, annotator_orders, coverage
 from spanplat.services.sides import Filters, Rule, categories_of
 from spanplat.web.agreement_view import AgreementView
 from spanplat.web.policy import policy
 from spanplat.web.session import database, reading
 
 blueprint = Blueprint("agreement", __name__, url_prefix="/admin/agreement")
+
+MOST_GROUPS_OFFERED = 10
 
 
 class AgreementQuery(Strict):
@@ -26,8 +28,8 @@ class AgreementQuery(Strict):
     reference: str = ""
     hypothesis: str = ""
     rule: str = "first"
-    """For the reference, and for the hypothesis unless that has its own."""
-    hypothesis_rule: str = ""
+    """How several annotators of an output of the reference are reduced."""
+    hypothesis_rule: str = "first"
     matching: Literal["optimal", "greedy"] = "optimal"
     empty: Literal["include", "skip"] = "include"
     seed: int = 42
@@ -38,7 +40,7 @@ class AgreementQuery(Strict):
     category: tuple[str, ...] = ()
     """Keys of categories."""
 
-    @field_validator("rule")
+    @field_validator("rule", "hypothesis_rule")
     @classmethod
     def _known(cls, value: str) -> str:
         return str(Rule.parse(value))
@@ -69,16 +71,20 @@ class AgreementQuery(Strict):
 
     def swapped(self) -> "AgreementQuery":
         """Exchange the two sides."""
-        rule = self.hypothesis_rule or self.rule
-        sides = {"reference": self.hypothesis, "hypothesis": self.reference}
-        rules = {"rule": rule, "hypothesis_rule": self.rule if self.hypothesis_rule else ""}
-        return self.model_copy(update=sides | rules)
+        return self.model_copy(
+            update={
+                "reference": self.hypothesis,
+                "hypothesis": self.reference,
+                "rule": self.hypothesis_rule,
+                "hypothesis_rule": self.rule,
+            }
+        )
 
     def options(self) -> AgreementOptions:
         """Return how to compute the figures."""
         return AgreementOptions(
             reference_rule=self.rule,
-            hypothesis_rule=self.hypothesis_rule or self.rule,
+            hypothesis_rule=self.hypothesis_rule,
             matching=self.matching,
             empty=self.empty,
             seed=self.seed,
@@ -130,22 +136,36 @@ def _compute(query: AgreementQuery) -> dict[str, Any]:
 
 
 def _choices(query: AgreementQuery, campaigns: list[Campaign]) -> dict[str, Any]:
-    """Return what the form offers: rules, and the filters that both campaigns know."""
-    chosen = [campaign for campaign in campaigns if campaign.slug in (query.reference, query.hypothesis)]
-    covered = coverage(reading(), chosen) if chosen else Coverage()
-    rules = {
-        "first": _("the first annotator of each output"),
-        "each": _("every annotator with every other, pooled"),
-        "pairs": _("mean over pairs of annotators"),
+    """Return what the form offers: the rules of each side, and the filters that fit the campaigns."""
+    session = reading()
+    by_slug = {campaign.slug: campaign for campaign in campaigns}
+    chosen = [by_slug[slug] for slug in dict.fromkeys((query.reference, query.hypothesis)) if slug in by_slug]
+    covered = coverage(session, chosen) if chosen else Coverage()
+    return {
+        "rules": _rules(by_slug.get(query.reference), query.rule),
+        "hypothesis_rules": _rules(by_slug.get(query.hypothesis), query.hypothesis_rule),
+        "filters": [
+            ("dataset", _("Dataset"), _same(covered.datasets), query.dataset),
+            ("split", _("Split"), _same(covered.splits), query.split),
+            ("system", _("System"), _same(covered.systems), query.system),
+            ("category", _("Category"), categories_of(session, chosen), query.category),
+        ],
     }
-    rules.setdefault(query.rule, query.rule)
-    filters = [
-        ("dataset", _("Dataset"), _same(covered.datasets), query.dataset),
-        ("split", _("Split"), _same(covered.splits), query.split),
-        ("system", _("System"), _same(covered.systems), query.system),
-        ("category", _("Category"), categories_of(reading(), chosen), query.category),
-    ]
-    return {"rules": rules, "filters": filters}
+
+
+def _rules(campaign: Campaign | None, chosen: str) -> dict[str, str]:
+    """Name the rules that make sense for a campaign, and the chosen one."""
+    rules = {
+        "first": _("the first of each output"),
+        "each": _("each, counts pooled"),
+        "pairs": _("mean over all pairs"),
+    }
+    orders = annotator_orders(reading(), campaign) if campaign is not None else []
+    if len(orders) > 1:
+        groups = orders[:MOST_GROUPS_OFFERED]
+        rules |= {f"group={order}": _("annotator %(number)s of each output", number=order) for order in groups}
+    rules.setdefault(chosen, chosen)
+    return rules
 
 
 def _same(names: list[str]) -> dict[str, str]:

@@ -6,12 +6,21 @@ from typing import Any
 
 from flask_babel import format_decimal
 from flask_babel import gettext as _
+from flask_babel import lazy_gettext
 
 from spanplat.web.explanations import EXPLANATIONS, Explanation
 
 HEAT_LEVELS = 9
 
-FAMILIES = ("char", "char_binary", "exact", "partial", "partial_credit", "best_match", "span_average")
+FAMILIES: Mapping[str, Any] = {
+    "char": lazy_gettext("characters, with multiplicity"),
+    "char_binary": lazy_gettext("characters, each once"),
+    "exact": lazy_gettext("identical spans"),
+    "partial": lazy_gettext("overlapping spans, one to one"),
+    "partial_credit": lazy_gettext("overlapping spans, credit by overlap (recommended)"),
+    "best_match": lazy_gettext("each span with its best match"),
+    "span_average": lazy_gettext("each span with its best match, lengths exchanged"),
+}
 PRF = ("precision", "recall", "f1")
 
 
@@ -47,6 +56,25 @@ class FigureRow:
 
     name: str
     figures: Sequence[Figure]
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class FigureTable:
+    """A table of figures."""
+
+    columns: Sequence[str]
+    rows: Sequence[FigureRow]
+
+    def without_empty_columns(self) -> "FigureTable":
+        """Leave out what the result does not contain at all, as opposed to what is undefined for a reason."""
+        kept = [
+            column
+            for column in range(len(self.columns))
+            if any(row.figures[column].value is not None or row.figures[column].reason for row in self.rows)
+        ]
+        rows = [FigureRow(row.name, [row.figures[column] for column in kept]) for row in self.rows]
+        return FigureTable([self.columns[column] for column in kept], rows)
 
 
 @dataclass(frozen=True)
@@ -93,8 +121,8 @@ class AgreementView:
     def cards(self) -> list[Card]:
         """The headline figures."""
         return [
-            self._char_card("char_hard", _("Characters, same category"), "hard"),
-            self._char_card("char_soft", _("Characters, any category"), "soft"),
+            self._char_card("char_hard", _("Character F1, same category"), "hard"),
+            self._char_card("char_soft", _("Character F1, any category"), "soft"),
             self._gamma_card("gamma_hard", _("γ"), "hard"),
             self._gamma_card("gamma_soft", _("γ, soft alignment"), "soft"),
             Card(
@@ -114,25 +142,22 @@ class AgreementView:
         ]
 
     @property
-    def category_columns(self) -> list[str]:
-        """Heads of the table by category."""
-        return [_("Precision"), _("Recall"), _("F1 (characters)"), _("ρ (counts)"), _("γ")]
-
-    @property
-    def categories(self) -> list[FigureRow]:
-        """The figures of each category: characters, counts, and γ where it is there."""
+    def by_category(self) -> FigureTable:
+        """Characters, counts and γ of each category."""
+        columns = {
+            _("Precision"): ("per_category", None, "char", "precision"),
+            _("Recall"): ("per_category", None, "char", "recall"),
+            _("F1 (characters)"): ("per_category", None, "char", "f1"),
+            _("ρ (counts)"): ("pearson", "per_category", None),
+            _("γ"): ("gamma_per_category", None, "mean"),
+        }
         counts = (self.result.get("pearson") or {}).get("per_category") or {}
-        return [
-            FigureRow(
-                name,
-                [
-                    *(self.figure("per_category", name, "char", part) for part in PRF),
-                    self.figure("pearson", "per_category", name),
-                    self.figure("gamma_per_category", name, "mean"),
-                ],
-            )
-            for name in self.result.get("per_category") or counts
+        names = list(self.result.get("per_category") or counts)
+        rows = [
+            FigureRow(name, [self.figure(*(part or name for part in path)) for path in columns.values()])
+            for name in names
         ]
+        return FigureTable(list(columns), rows).without_empty_columns()
 
     @property
     def families(self) -> list[FigureRow]:
@@ -145,8 +170,9 @@ class AgreementView:
                     for side in ("hard", "soft")
                     for part in PRF
                 ],
+                str(title),
             )
-            for family in FAMILIES
+            for family, title in FAMILIES.items()
             if family in self.result
         ]
 
@@ -165,7 +191,7 @@ class AgreementView:
         ]
         if side == "soft":
             parts.append(("Δ", self.figure("char", "delta")))
-        return Card(key, title, self.figure("char", side, "f1"), parts, _("F1"), self._rules)
+        return Card(key, title, self.figure("char", side, "f1"), parts, variant=self._rules)
 
     def _gamma_card(self, key: str, title: str, side: str) -> Card:
         options = self.result["gamma"]
@@ -186,8 +212,9 @@ class AgreementView:
         if number is None:
             return ""
         counts = {"number": format_decimal(number), "all": format_decimal(self.result["outputs"])}
-        text: str = _("mean over %(number)s of %(all)s outputs", **counts)
-        return text
+        if number > self.result["outputs"]:  # an output counts once for every pair of annotators
+            return str(_("mean over %(number)s comparisons of %(all)s outputs", **counts))
+        return str(_("mean over %(number)s of %(all)s outputs", **counts))
 
 
 def _heat_row(label: str, counts: Sequence[int]) -> HeatRow:

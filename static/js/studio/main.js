@@ -1,9 +1,11 @@
 // What the researcher's pages do beyond links and forms.
 
-import { announceConnection, restWhileHidden, skipUnchangedFragments } from "./live.js";
 import { copyOnClick } from "./copy.js";
 import { submitOnChange } from "./filters.js";
+import { announceConnection, restWhileHidden, skipUnchangedFragments } from "./live.js";
+import { closePopups } from "./popups.js";
 
+closePopups(document);
 copyOnClick(document);
 submitOnChange(document);
 skipUnchangedFragments(document.body);
