@@ -104,9 +104,11 @@ def agreement_report(
     disorders = gamma_disorders((pair.hypothesis, pair.reference), options, n_jobs=n_jobs) if with_gamma else None
     if disorders is not None:
         figures |= _gammas(pair, disorders, options, undefined)
-    figures["intervals"] = (
-        _intervals(pair, families, disorders, empty, n_bootstrap, seed, n_jobs) if n_bootstrap else {}
-    )
+    figures["intervals"] = {}
+    if n_bootstrap:
+        figures["intervals"] = _intervals(
+            pair, families, disorders, empty=empty, n_bootstrap=n_bootstrap, seed=seed, n_jobs=n_jobs
+        )
     figures["undefined"] = undefined
     figures["signature"] = Result(
         "agreement",
