@@ -1,6 +1,8 @@
 """What all tests share: both databases, the research data, and which of them this run has."""
 
 import os
+import threading
+import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -15,6 +17,7 @@ from spanplat.services.schema import initialise
 
 ROOT = Path(__file__).parent.parent
 POSTGRESQL_URL = os.environ.get("SPANPLAT_TEST_POSTGRESQL_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/postgres")
+REDIS_URL = os.environ.get("SPANPLAT_TEST_REDIS_URL", "redis://127.0.0.1:6379/0")
 SERVICES_REQUIRED = bool(os.environ.get("SPANPLAT_TEST_REQUIRE_SERVICES"))
 
 
@@ -52,6 +55,20 @@ def skip_or_fail(reason: str) -> None:
     if SERVICES_REQUIRED:
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def wait_until() -> Callable[[Callable[[], bool]], None]:
+    """Wait for a condition; fail when it does not come true within a minute."""
+
+    def wait(condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + 60
+        pause = threading.Event()
+        while not condition():
+            assert time.monotonic() < deadline, "the condition did not come true within 60 s"
+            pause.wait(0.02)
+
+    return wait
 
 
 @pytest.fixture(scope="session")

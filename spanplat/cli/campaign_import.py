@@ -54,7 +54,7 @@ def import_(
     Nothing disappears: what has no place is kept with its reason and counted. Running the same import again adds nothing;
     an interrupted one can be repeated.
     """
-    definition = _read_definition(definition_file)
+    definition = _read_definition(definition_file, slug)
     with open_database() as database, progress_bar("Importing") as on_progress:
         report = import_campaign(
             database,
@@ -74,8 +74,11 @@ def import_(
         _show(report)
 
 
-def _read_definition(file: Path | None) -> CampaignDefinition | None:
-    return None if file is None else read_definition(file.read_text(encoding="utf-8"), name=str(file))
+def _read_definition(file: Path | None, slug: str) -> CampaignDefinition | None:
+    if file is None:
+        return None
+    definition = read_definition(file.read_text(encoding="utf-8"), name=str(file))
+    return definition.model_copy(update={"slug": slug, "kind": "external"})
 
 
 def _show(report: ImportReport) -> None:
