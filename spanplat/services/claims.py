@@ -138,21 +138,6 @@ def _require_batches_left(session: Session, participation: Participation, defini
 def _take_free_seat(
     session: Session, participation: Participation, definition: CampaignDefinition, now: datetime
 ) -> Assignment:
-    other, mine, theirs = aliased(Assignment), aliased(BatchItem), aliased(BatchItem)
-    my_output, their_output = aliased(ItemOutput), aliased(ItemOutput)
-    excluded = select(Campaign.id).where(Campaign.slug.in_(definition.annotators.exclude_campaigns))
-    seen_before = (
-        select(other.id)
-        .join(theirs, theirs.batch_id == other.batch_id)
-        .join(their_output, their_output.item_id == theirs.item_id)
-        .join(my_output, my_output.output_id == their_output.output_id)
-        .join(mine, and_(mine.item_id == my_output.item_id, mine.batch_id == Assignment.batch_id))
-        .where(
-            other.annotator_id == participation.annotator_id,
-            or_(other.campaign_id == participation.campaign_id, other.campaign_id.in_(excluded)),
-            mine.role == ItemRole.REGULAR,
-        )
-    )
     free = (
         select(Assignment.id)
         .join(Batch, Batch.id == Assignment.batch_id)
@@ -160,16 +145,8 @@ def _take_free_seat(
             Assignment.campaign_id == participation.campaign_id,
             Assignment.status == AssignmentStatus.OPEN,
             *_of_group(participation.group),
-            ~exists(seen_before.correlate(Assignment)),
-            ~exists(
-                select(other.id)
-                .where(
-                    other.batch_id == Assignment.batch_id,
-                    other.annotator_id == participation.annotator_id,
-                    other.status.not_in(REPLACED),
-                )
-                .correlate(Assignment)
-            ),
+            ~_holds_batch(participation),
+            ~_knows_an_output(participation, definition),
         )
         # Every batch once before any batch twice.
         .order_by(Assignment.slot, Batch.number)
@@ -197,6 +174,40 @@ def _take_free_seat(
         participation.group = taken.group
         session.flush()
     return taken
+
+
+def _holds_batch(participation: Participation) -> ColumnElement[bool]:
+    """Tell whether the annotator has a seat on the batch of the seat in question."""
+    other = aliased(Assignment)
+    return exists(
+        select(other.id)
+        .where(
+            other.batch_id == Assignment.batch_id,
+            other.annotator_id == participation.annotator_id,
+            other.status.not_in(REPLACED),
+        )
+        .correlate(Assignment)
+    )
+
+
+def _knows_an_output(participation: Participation, definition: CampaignDefinition) -> ColumnElement[bool]:
+    """Tell whether the annotator had one of the batch's outputs before, here or in a campaign that the definition excludes."""
+    other, mine, theirs = aliased(Assignment), aliased(BatchItem), aliased(BatchItem)
+    my_output, their_output = aliased(ItemOutput), aliased(ItemOutput)
+    excluded = select(Campaign.id).where(Campaign.slug.in_(definition.annotators.exclude_campaigns))
+    return exists(
+        select(other.id)
+        .join(theirs, theirs.batch_id == other.batch_id)
+        .join(their_output, their_output.item_id == theirs.item_id)
+        .join(my_output, my_output.output_id == their_output.output_id)
+        .join(mine, and_(mine.item_id == my_output.item_id, mine.batch_id == Assignment.batch_id))
+        .where(
+            other.annotator_id == participation.annotator_id,
+            or_(other.campaign_id == participation.campaign_id, other.campaign_id.in_(excluded)),
+            mine.role == ItemRole.REGULAR,
+        )
+        .correlate(Assignment)
+    )
 
 
 def _of_group(group: str | None) -> list[ColumnElement[bool]]:

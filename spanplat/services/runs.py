@@ -36,6 +36,7 @@ from spanplat.schemas.reply import ModelReply
 from spanplat.services.campaigns import find_campaign
 from spanplat.services.definitions import category_ids, definition_of
 from spanplat.services.importing.progress import OnProgress, ignore_progress
+from spanplat.services.importing.storing import chunked
 from spanplat.services.participation import find_or_add_annotator
 
 CHUNK = 25
@@ -118,17 +119,16 @@ def run_campaign(
     _take_seats(database, campaign, definition.model, provider)
     recorder = _Recorder(campaign, definition, categories, report)
     ceiling = max_cost if max_cost is not None else definition.model.max_cost
-    total = len(questions) if limit is None else min(limit, len(questions))
+    asked = questions[:limit]
     with ThreadPoolExecutor(concurrency or definition.model.concurrency) as executor:
-        for first in range(0, total, CHUNK):
+        for chunk in chunked(asked, CHUNK):
             if ceiling is not None and report.cost >= ceiling:
                 break
-            chunk = questions[first : min(first + CHUNK, total)]
             replies = list(executor.map(lambda question: provider.annotate(_task(definition, question)), chunk))
             with database.transaction() as session:
                 for question, reply in zip(chunk, replies, strict=True):
                     recorder.store(session, question, reply)
-            on_progress(report.asked, total)
+            on_progress(report.asked, len(asked))
     _submit_full_seats(database, campaign)
     return report
 

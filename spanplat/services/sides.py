@@ -159,17 +159,7 @@ def load_side(
     code_of = {key: code for code, key in enumerate(categories)}
     wanted = {code_of[key] for key in filters.categories if key in code_of}
     severities = {level.key: code for code, level in enumerate(definition_of(campaign).severities, start=1)}
-    start = func.coalesce(Span.resolved_start, Span.start_offset) if resolved else Span.start_offset
-    end = func.coalesce(Span.resolved_end, Span.end_offset) if resolved else Span.end_offset
-    rows = session.execute(
-        select(Span.annotation_id, ItemOutput.output_id, start, end, Category.key, Span.severity, Span.side)
-        .join(Annotation, Annotation.id == Span.annotation_id)
-        .join(Assignment, Assignment.id == Annotation.assignment_id)
-        .join(ItemOutput, (ItemOutput.item_id == Annotation.item_id) & (ItemOutput.position == Span.output_position))
-        .join(Category, Category.id == Span.category_id)
-        .where(Assignment.campaign_id == campaign.id)
-        .order_by(Span.annotation_id, Span.position)
-    )
+    rows = session.execute(_marks(campaign, resolved=resolved))
     columns = [
         (
             row_of[annotation, output],
@@ -269,6 +259,20 @@ def _works(campaign: Campaign) -> WorkQuery:
         .join(System, System.id == Output.system_id)
         .where(Assignment.campaign_id == campaign.id, BatchItem.role == ItemRole.REGULAR, *_counted())
         .order_by(ItemOutput.output_id, Assignment.slot, Assignment.repeat, Annotation.id)
+    )
+
+
+def _marks(campaign: Campaign, *, resolved: bool) -> Select[int, int, int, int, str, str | None, str]:
+    start = func.coalesce(Span.resolved_start, Span.start_offset) if resolved else Span.start_offset
+    end = func.coalesce(Span.resolved_end, Span.end_offset) if resolved else Span.end_offset
+    return (
+        select(Span.annotation_id, ItemOutput.output_id, start, end, Category.key, Span.severity, Span.side)
+        .join(Annotation, Annotation.id == Span.annotation_id)
+        .join(Assignment, Assignment.id == Annotation.assignment_id)
+        .join(ItemOutput, (ItemOutput.item_id == Annotation.item_id) & (ItemOutput.position == Span.output_position))
+        .join(Category, Category.id == Span.category_id)
+        .where(Assignment.campaign_id == campaign.id)
+        .order_by(Span.annotation_id, Span.position)
     )
 
 

@@ -1,6 +1,7 @@
 """Descriptive statistics of a campaign."""
 
-from statistics import median
+from dataclasses import asdict
+from statistics import mean, median
 from typing import Any
 
 import numpy as np
@@ -52,8 +53,6 @@ def campaign_statistics(
     rows = [row for candidates in side.by_output().values() for row in chosen.rows(side, candidates)]
     works = [side.works[row] for row in rows]
     result = statistics(side.spans.select(np.array(rows, dtype=np.int64)), tuple(categories.values()))
-    seconds = [work.seconds for work in works if work.seconds is not None]
-    cost = session.scalar(select(func.sum(Completion.cost)).where(Completion.campaign_id == campaign.id))
     return {
         "annotators": len({work.annotator_id for work in works}),
         "annotations": result.annotations,
@@ -61,24 +60,22 @@ def campaign_statistics(
         "spans_per_annotation": result.spans_per_annotation,
         "empty_percent": result.empty_percent,
         "chars_per_span": result.chars_per_span,
-        "categories": {
-            name: {
-                "spans": entry.spans,
-                "share": entry.share,
-                "prevalence": entry.prevalence,
-                "chars_per_span": entry.chars_per_span,
-            }
-            for name, entry in result.categories.items()
-        },
-        "seconds": {
-            "total": sum(seconds) if seconds else None,
-            "median_per_output": median(seconds) if seconds else None,
-            "mean_per_output": sum(seconds) / len(seconds) if seconds else None,
-            "outputs": len(seconds),
-        },
-        "cost": {
-            "total": cost,
-            "per_1000_outputs": cost * 1000 / len(works) if cost is not None and works else None,
-            "currency": "USD",
-        },
+        "categories": {name: asdict(entry) for name, entry in result.categories.items()},
+        "seconds": _times([work.seconds for work in works if work.seconds is not None]),
+        "cost": _cost(session, campaign.id, len(works)),
     }
+
+
+def _times(seconds: list[float]) -> dict[str, float | None]:
+    return {
+        "total": sum(seconds) if seconds else None,
+        "median_per_output": median(seconds) if seconds else None,
+        "mean_per_output": mean(seconds) if seconds else None,
+        "outputs": len(seconds),
+    }
+
+
+def _cost(session: Session, campaign_id: int, outputs: int) -> dict[str, float | str | None]:
+    total = session.scalar(select(func.sum(Completion.cost)).where(Completion.campaign_id == campaign_id))
+    per_1000 = total * 1000 / outputs if total is not None and outputs else None
+    return {"total": total, "per_1000_outputs": per_1000, "currency": "USD"}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,22 @@ from spanplat.formats.factgenie import FactgenieAnnotation, read_factgenie_annot
 from spanplat.formats.factgenie_campaign import FactgenieCampaign, read_factgenie_campaign
 from spanplat.formats.native import read_jsonl
 from spanplat.formats.problem import Problem
+from spanplat.models import ItemRole
 from spanplat.schemas.definition import CampaignDefinition
+from spanplat.schemas.definition_file import define
 from spanplat.schemas.record import AnnotationRecord
 from spanplat.schemas.slug import slugify
 from spanplat.services.importing.incoming import IncomingAnnotation, IncomingSpan
 
 Incoming = IncomingAnnotation | Problem
+
+ROLES = {
+    "gold": ItemRole.GOLD,
+    "must_mark": ItemRole.ATTENTION,
+    "must_abstain": ItemRole.ATTENTION,
+    "known_answer": ItemRole.ATTENTION,
+}
+"""Roles of the items that carry a check; the other kinds of check ask about regular items."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +49,8 @@ class Source:
             for line, entry in enumerate(read_jsonl(path), start=1):
                 if isinstance(entry, Problem):
                     yield entry
+                elif problem := _unreadable_time(entry):
+                    yield Problem(path, line, problem, entry.model_dump_json())
                 else:
                     order = orders.setdefault(entry.annotator, len(orders))
                     yield _from_native(entry, self.definition, order, f"{path}, record {line}", renames)
@@ -47,7 +59,7 @@ class Source:
 def open_factgenie(path: Path, slug: str, title: str | None = None) -> Source:
     """Open a factgenie campaign folder of either layout."""
     campaign = read_factgenie_campaign(path)
-    definition = CampaignDefinition.model_validate(
+    definition = define(
         {
             "slug": slug,
             "title": title or campaign.id,
@@ -61,7 +73,8 @@ def open_factgenie(path: Path, slug: str, title: str | None = None) -> Source:
                 "overlap": "forbid" if campaign.overlap_allowed is False else "allow",
             },
             "guidelines": campaign.instructions or campaign.prompt_template or "",
-        }
+        },
+        str(path),
     )
     return Source(
         definition, tuple(campaign.record_files), {"format": "factgenie", "config": campaign.config}, campaign
@@ -76,9 +89,7 @@ def open_native(path: Path, slug: str, definition: CampaignDefinition | None) ->
             if isinstance(record, AnnotationRecord):
                 names.update(dict.fromkeys(span.category for span in record.spans))
         categories = [{"name": name} for name in names] or [{"name": "Span"}]
-        definition = CampaignDefinition.model_validate(
-            {"slug": slug, "title": slug, "kind": "external", "categories": categories}
-        )
+        definition = define({"slug": slug, "title": slug, "kind": "external", "categories": categories}, str(path))
     return Source(definition, (path,), {"format": "native"})
 
 
@@ -152,6 +163,7 @@ def _from_native(
         text=record.text,
         group=record.group,
         status=record.status,
+        role=ROLES.get(record.check.kind, ItemRole.REGULAR) if record.check else ItemRole.REGULAR,
         answers=record.answers,
         started_at=_unix(record.started_at),
         completed_at=_unix(record.completed_at),
@@ -159,5 +171,20 @@ def _from_native(
     )
 
 
+def _unreadable_time(record: AnnotationRecord) -> str | None:
+    """Return what is wrong with the times of a record, or None."""
+    for name, moment in (("started_at", record.started_at), ("completed_at", record.completed_at)):
+        try:
+            _unix(moment)
+        except ValueError:
+            return f"{name}: {moment!r} is not a time (write it like 2026-01-31T12:00:00Z)"
+    return None
+
+
 def _unix(moment: str | None) -> float | None:
-    return None if moment is None else datetime.fromisoformat(moment).timestamp()
+    if moment is None:
+        return None
+    parsed = datetime.fromisoformat(moment)
+    return (
+        parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+    ).timestamp()  # the result must not depend on the machine

@@ -19,6 +19,7 @@ from spanplat.models import (
     CampaignStatus,
     Category,
     Item,
+    JudgedSpan,
     Span,
     Unplaced,
 )
@@ -68,7 +69,8 @@ def import_campaign(
     renames
         Systems that are called otherwise in the annotations than in the outputs.
     missing_text
-        ``keep`` puts annotations of unknown outputs aside, ``fail`` ends the import with nothing imported.
+        ``keep`` puts annotations of unknown outputs aside, ``fail`` ends the import with nothing imported. What was put aside is
+        placed by running the import again when its outputs are there, or under ``renames``.
     on_progress
         Told the number of records done.
 
@@ -83,32 +85,31 @@ def import_campaign(
         raise InvalidInput(f"there is nothing at {path}")
     source = _open(path, slug, format, definition)
     digest = _digest(source)
-    if _imported_before(database, slug, digest):
-        return ImportReport(slug, already_imported=True)
-    remove_interrupted(database, slug)
     system_renames = {slugify(old): slugify(new) for old, new in (renames or {}).items()}
     report = ImportReport(slug)
+    before = _imported_before(database, slug, digest)
+    if before is not None and before["annotations"] == before["records"]:
+        return ImportReport(slug, already_imported=True)
     _store_folders(database, [folder for folder in (inputs, outputs) if folder is not None], report)
-    _store_carried_texts(database, source, system_renames)
+    _store_carried_texts(database, source, system_renames, report)
+    if before is not None:
+        if _placeable(database, source, system_renames) <= before["annotations"]:
+            return ImportReport(slug, already_imported=True)
+        _take_back(database, slug)
+    remove_interrupted(database, slug)
     writer = _begin(database, source, report, digest, system_renames)
     done = 0
     for chunk in chunked(source.annotations(system_renames), CHUNK):
         records = [writer.place(incoming) for incoming in chunk]
         if missing_text == "fail" and writer.missing:
             remove_interrupted(database, slug)
-            raise InvalidInput(
-                f"an annotation's output is missing: {'/'.join(next(iter(writer.missing)))}; "
-                + " ".join(suggest_renames(writer.missing, writer.outputs))
-            )
+            raise InvalidInput(_missing_output(writer))
         with database.transaction() as session:
             writer.write(session, records)
         done += len(records)
         on_progress(done, None)
     report.suggestions = suggest_renames(writer.missing, writer.outputs)
-    with database.transaction() as session:
-        campaign = session.get_one(Campaign, writer.campaign_id)
-        campaign.status = CampaignStatus.CLOSED
-        campaign.imported_from = (campaign.imported_from or {}) | {"report": report.as_dict()}
+    _finish(database, writer.campaign_id, report)
     return report
 
 
@@ -181,16 +182,58 @@ def _digest(source: Source) -> str:
     return digest.hexdigest()
 
 
-def _imported_before(database: Database, slug: str, digest: str) -> bool:
+def _imported_before(database: Database, slug: str, digest: str) -> dict[str, int] | None:
+    """Return the numbers of records and of annotations placed of an earlier import of the same files; None if there was none."""
     with database.reading() as session:
         campaign = session.scalar(
             select(Campaign).where(Campaign.slug == slug, Campaign.status != CampaignStatus.IMPORTING)
         )
         if campaign is None:
-            return False
-        if (campaign.imported_from or {}).get("sha256") == digest:
-            return True
+            return None
+        kept = campaign.imported_from or {}
+        if kept.get("sha256") == digest:
+            placed = kept["report"]["annotations"]
+            return {"records": kept.get("records", placed), "annotations": placed}
         raise Conflict(f"there is a campaign {slug!r} already, with other content; choose another --slug")
+
+
+def _placeable(database: Database, source: Source, renames: Mapping[str, str]) -> int:
+    """Count the annotations whose output is there."""
+    keys = [_key_of(entry) for entry in source.annotations(renames) if isinstance(entry, IncomingAnnotation)]
+    with database.reading() as session:
+        outputs = load_outputs(session, sorted({key.dataset for key in keys}))
+    return sum(key in outputs for key in keys)
+
+
+def _key_of(incoming: IncomingAnnotation) -> OutputKey:
+    return OutputKey(incoming.dataset, incoming.split, incoming.example, incoming.system)
+
+
+def _take_back(database: Database, slug: str) -> None:
+    """Make an imported campaign count as interrupted, so that it is imported anew.
+
+    Raises
+    ------
+    Conflict
+        If another campaign judges its spans.
+    """
+    with database.transaction() as session:
+        campaign = session.scalars(select(Campaign).where(Campaign.slug == slug)).one()
+        judging = session.scalar(
+            select(Campaign.slug)
+            .join(Item, Item.campaign_id == Campaign.id)
+            .join(JudgedSpan, JudgedSpan.item_id == Item.id)
+            .join(Span, Span.id == JudgedSpan.span_id)
+            .join(Annotation, Annotation.id == Span.annotation_id)
+            .join(Assignment, Assignment.id == Annotation.assignment_id)
+            .where(Assignment.campaign_id == campaign.id)
+            .limit(1)
+        )
+        if judging is not None:
+            raise Conflict(
+                f"campaign {judging!r} judges the spans that {slug!r} has now, so it stays; import it under another --slug"
+            )
+        campaign.status = CampaignStatus.IMPORTING
 
 
 def _store_folders(database: Database, folders: Sequence[Path], report: ImportReport) -> None:
@@ -200,14 +243,16 @@ def _store_folders(database: Database, folders: Sequence[Path], report: ImportRe
         report.take_texts(texts)
 
 
-def _store_carried_texts(database: Database, source: Source, renames: Mapping[str, str]) -> None:
+def _store_carried_texts(database: Database, source: Source, renames: Mapping[str, str], report: ImportReport) -> None:
     """Store the texts that the annotations themselves carry."""
     records = (
         (record.dataset, OutputRecord(split=record.split, key=record.example, system=record.system, text=record.text))
         for record in source.annotations(renames)
         if isinstance(record, IncomingAnnotation) and record.text is not None
     )
-    store_records(database, records)
+    texts = DatasetReport()
+    texts.datasets = store_records(database, records)
+    report.take_texts(texts)
 
 
 def _begin(
@@ -221,6 +266,21 @@ def _begin(
         campaign.imported_from = source.kept | {"sha256": digest}
         categories = _category_ids(session, campaign.id)
     return CampaignWriter(campaign.id, report.campaign, categories, outputs, report)
+
+
+def _finish(database: Database, campaign_id: int, report: ImportReport) -> None:
+    """Make the campaign visible, with its report."""
+    with database.transaction() as session:
+        campaign = session.get_one(Campaign, campaign_id)
+        campaign.status = CampaignStatus.CLOSED
+        campaign.imported_from = (campaign.imported_from or {}) | {"report": report.as_dict()}
+
+
+def _missing_output(writer: CampaignWriter) -> str:
+    key = next(iter(writer.missing))
+    return " ".join(
+        [f"an annotation's output is missing: {'/'.join(key)}.", *suggest_renames(writer.missing, writer.outputs)]
+    )
 
 
 def _category_ids(session: Session, campaign_id: int) -> dict[str, int]:

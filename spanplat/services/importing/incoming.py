@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from spanplat.models import ItemRole
 from spanplat.services.importing.datasets import DatasetReport
 
 
@@ -47,6 +48,8 @@ class IncomingAnnotation:
     """The annotated text, where the record carries it."""
     group: str | None = None
     status: str = "complete"
+    role: str = ItemRole.REGULAR
+    """Checks come back as checks, so that they stay out of figures."""
     answers: dict[str, Any] = field(default_factory=dict)
     extra: dict[str, Any] | None = None
     started_at: float | None = None
@@ -84,7 +87,9 @@ class ImportReport:
     def take_texts(self, texts: DatasetReport) -> None:
         """Note what storing the campaign's texts met."""
         self.text_problems += texts.problems
-        self.text_problems += [f"{'/'.join(key)} is stored with another text, which stays" for key in texts.differing]
+        self.text_problems += [
+            f"{'/'.join(key)} is stored with another text, which stays" for key in dict.fromkeys(texts.differing)
+        ]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the report as JSON values."""

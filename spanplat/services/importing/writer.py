@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
-from spanplat.errors import InvalidInput
 from spanplat.formats.placement import ResolvedSpan, resolve_span
 from spanplat.formats.problem import Problem
 from spanplat.models import Annotation, Assignment, AssignmentStatus, Batch, BatchItem, Item, ItemOutput, Span, Unplaced
@@ -69,6 +68,9 @@ class CampaignWriter:
             self.missing[key] += 1
             self.report.unplaced_annotations[MISSING_OUTPUT] += 1
             return Kept(incoming.raw, f"{MISSING_OUTPUT}: {'/'.join(key)}")
+        if problem := _time_problem(incoming):
+            self.report.unplaced_annotations[problem] += 1
+            return Kept(incoming.raw, problem)
         output_id, text = found
         spans: list[dict[str, Any]] = []
         unplaced = []
@@ -203,7 +205,10 @@ class CampaignWriter:
             positions[item_id] = len(positions) + 1
             session.execute(
                 insert(BatchItem).values(
-                    batch_id=self._batches[annotator][0], position=positions[item_id], item_id=item_id
+                    batch_id=self._batches[annotator][0],
+                    position=positions[item_id],
+                    item_id=item_id,
+                    role=record.incoming.role,
                 )
             )
         return seat
@@ -234,7 +239,14 @@ class CampaignWriter:
 def _moment(seconds: float | None) -> datetime | None:
     if seconds is None:
         return None
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _time_problem(incoming: IncomingAnnotation) -> str | None:
+    """Return why the times received cannot be stored (milliseconds in place of seconds, mostly), or None."""
     try:
-        return datetime.fromtimestamp(seconds, UTC)
-    except (OverflowError, OSError, ValueError) as error:
-        raise InvalidInput(f"{seconds} is not a time in seconds since 1970") from error
+        _moment(incoming.started_at)
+        _moment(incoming.completed_at)
+    except (OverflowError, OSError, ValueError):
+        return "its times are not seconds since 1970"
+    return None
