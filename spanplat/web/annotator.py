@@ -13,13 +13,14 @@ from jinja2.utils import htmlsafe_json_dumps
 from pydantic import ValidationError
 from werkzeug.wrappers import Response as AnyResponse
 
-from spanplat.errors import Gone, InvalidInput, NotFound
+from spanplat.errors import Gone, InvalidInput, NotAllowed, NotFound, SpanplatError
 from spanplat.models import Assignment
 from spanplat.platforms.arrivals import read_arrival
 from spanplat.platforms.departures import Departure
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.submission import Submission
 from spanplat.services.campaigns import find_campaign
+from spanplat.services.claims import NothingLeft
 from spanplat.services.definitions import definition_of
 from spanplat.services.pages import list_items, show_item
 from spanplat.services.participation import (
@@ -34,7 +35,9 @@ from spanplat.services.participation import (
 )
 from spanplat.services.saving import KeptAsLate, save_item
 from spanplat.services.submitting import Incomplete, submit_batch
+from spanplat.web import locale
 from spanplat.web.annotator_page import direction_of, first_open, page_data, page_language
+from spanplat.web.errors import status_of
 from spanplat.web.markdown import render_markdown
 from spanplat.web.policy import policy
 from spanplat.web.session import database, reading, transaction
@@ -141,6 +144,21 @@ def submit(token: str) -> AnyResponse | str:
 def reloaded_submit(token: str) -> AnyResponse:
     """Lead whoever opens the address of the last page anew to the page they should see."""
     return _to_work(token)
+
+
+@blueprint.errorhandler(NothingLeft)
+@blueprint.errorhandler(NotAllowed)
+def turned_away(error: SpanplatError) -> AnyResponse:
+    """Tell kindly who cannot be let in, and why."""
+    language = locale.choose()
+    page = render_template(
+        "annotator/turned_away.html",
+        title=_("There is no place for you here at the moment"),
+        message=str(error),
+        language=language,
+        direction=direction_of(language),
+    )
+    return make_response(page, status_of(error))
 
 
 def _stage_page(visit: Visit) -> AnyResponse | str:

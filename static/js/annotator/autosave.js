@@ -176,6 +176,7 @@ export class Autosave extends EventTarget {
     track.sending = track.pending = track.due = null;
     if (response.status === 409) {
       track.left = { revision: track.revision, content };
+      if (!this.#waiting()) this.#report("saved");
       this.dispatchEvent(new CustomEvent("stale", { detail: { position } }));
     } else if (response.status === 410) {
       if (answer.kept) this.copies.write(position, null);

@@ -65,7 +65,7 @@ export class Flow {
     byId("review-summary").textContent = open.length
       ? t("review_open", { numbers: open.map((position) => this.#number(position)).join(", ") })
       : t("review_ready");
-    byId("submit").disabled = open.length > 0;
+    byId("submit-batch").disabled = open.length > 0;
     document.body.classList.add("reviewing");
     byId("review").hidden = false;
     this.desk.message("");
@@ -84,7 +84,7 @@ export class Flow {
 
   async #submit(event) {
     event.preventDefault();
-    if (byId("submit").disabled) return;
+    if (byId("submit-batch").disabled) return;
     const form = event.target;
     if (await this.desk.autosave.flush()) form.submit();
     else this.desk.message(this.desk.t("submit_offline"), "warning");

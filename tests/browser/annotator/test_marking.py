@@ -3,7 +3,9 @@
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.annotator.person import Annotator, OpenStudy
 
 pytestmark = pytest.mark.browser
 
@@ -20,10 +22,16 @@ SCRIPTS = [
 ]
 
 
+def top_of(place: Locator) -> float:
+    box = place.bounding_box()
+    assert box is not None
+    return box["y"]
+
+
 @pytest.mark.parametrize("backwards", [False, True], ids=["forwards", "backwards"])
 @pytest.mark.parametrize(("text", "quote"), SCRIPTS)
 def test_a_drag_stores_exactly_what_it_covers(
-    annotator, open_study: Callable[..., str], text: str, quote: str, backwards: bool
+    annotator: Annotator, open_study: OpenStudy, text: str, quote: str, backwards: bool
 ) -> None:
     annotator.begin(open_study(text))
     expect(annotator.text).to_have_text(text, use_inner_text=False)
@@ -35,7 +43,7 @@ def test_a_drag_stores_exactly_what_it_covers(
     assert annotator.page.locator("#text mark").all_text_contents() == [quote]
 
 
-def test_markup_in_a_text_and_its_source_stays_text(annotator, open_study: Callable[..., str]) -> None:
+def test_markup_in_a_text_and_its_source_stays_text(annotator: Annotator, open_study: OpenStudy) -> None:
     text = "If a<b then <b>bold</b> & <script>document.title='run'</script> ends."
     annotator.begin(open_study(text, source={"<i>name</i>": "<img src=x onerror=alert(1)>", "n": "a & b"}))
     annotator.mark("<b>bold</b>")
@@ -61,7 +69,7 @@ def test_markup_in_a_text_and_its_source_stays_text(annotator, open_study: Calla
     ],
 )
 def test_a_drag_is_widened_to_the_granularity_of_the_campaign(
-    annotator, open_study: Callable[..., str], granularity: str, drag: str, marked: str
+    annotator: Annotator, open_study: OpenStudy, granularity: str, drag: str, marked: str
 ) -> None:
     text = "Nice views of Hudson River. The “Café” has 3.5 stars. It is quiet."
     annotator.begin(open_study(text, spans={"granularity": granularity}))
@@ -69,7 +77,7 @@ def test_a_drag_is_widened_to_the_granularity_of_the_campaign(
     assert annotator.stored() == [(marked, "incorrect")]
 
 
-def test_shift_marks_single_characters_but_never_splits_one(annotator, open_study: Callable[..., str]) -> None:
+def test_shift_marks_single_characters_but_never_splits_one(annotator: Annotator, open_study: OpenStudy) -> None:
     annotator.begin(open_study("A family 👨‍👩‍👧 of cafe\u0301s."))
     annotator.mark("ami", shift=True)
     annotator.mark("👨‍👩‍👧", shift=True)
@@ -78,7 +86,7 @@ def test_shift_marks_single_characters_but_never_splits_one(annotator, open_stud
 
 
 def test_with_a_category_chosen_first_every_drag_marks_with_it_until_escape(
-    annotator, open_study: Callable[..., str]
+    annotator: Annotator, open_study: OpenStudy
 ) -> None:
     annotator.begin(open_study("Enjoy views of the Hudson River from select suites."))
     annotator.page.get_by_role("button", name="Misleading").click()
@@ -94,18 +102,19 @@ def test_with_a_category_chosen_first_every_drag_marks_with_it_until_escape(
     assert annotator.stored() == [("Enjoy", "misleading"), ("River", "misleading"), ("select", "not-checkable")]
 
 
-def test_the_chooser_stands_at_the_selection_and_marks_with_a_click(annotator, open_study: Callable[..., str]) -> None:
+def test_the_chooser_stands_at_the_selection_and_marks_with_a_click(
+    annotator: Annotator, open_study: OpenStudy
+) -> None:
     annotator.begin(open_study("Enjoy views of the Hudson River from select suites."))
     annotator.drag("Hudson")
     chooser = annotator.page.locator("#chooser")
-    box, text = chooser.bounding_box(), annotator.text.bounding_box()
-    assert box["y"] < text["y"] + text["height"] + 20
+    assert top_of(chooser) < top_of(annotator.page.locator("#categories")) + 20
     chooser.get_by_role("button", name="Not checkable").click()
     assert annotator.stored() == [("Hudson", "not-checkable")]
 
 
 def test_overlapping_marks_are_drawn_apart_named_and_each_can_be_selected(
-    annotator, open_study: Callable[..., str]
+    annotator: Annotator, open_study: OpenStudy
 ) -> None:
     annotator.begin(open_study("Enjoy views of the Hudson River from select suites."))
     annotator.mark("views of the Hudson River", "1")
@@ -116,7 +125,9 @@ def test_overlapping_marks_are_drawn_apart_named_and_each_can_be_selected(
     )
     assert lines[0] == 3
     assert len(set(lines[1].split(",0 "))) == 3
-    assert annotator.page.locator("#text mark[data-label]").evaluate_all("marks => marks.map((m) => m.dataset.label)") == [
+    assert annotator.page.locator("#text mark[data-label]").evaluate_all(
+        "marks => marks.map((m) => m.dataset.label)"
+    ) == [
         "1",
         "2·3",
     ]
@@ -127,7 +138,7 @@ def test_overlapping_marks_are_drawn_apart_named_and_each_can_be_selected(
 
 
 def test_a_mark_can_change_its_category_be_deleted_and_every_step_be_undone(
-    annotator, open_study: Callable[..., str]
+    annotator: Annotator, open_study: OpenStudy
 ) -> None:
     annotator.begin(open_study("Enjoy views of the Hudson River from select suites."))
     keyboard = annotator.page.keyboard
@@ -149,17 +160,21 @@ def test_a_mark_can_change_its_category_be_deleted_and_every_step_be_undone(
 
 
 def test_where_overlap_is_forbidden_the_page_says_so_at_once_and_stores_nothing(
-    annotator, open_study: Callable[..., str]
+    annotator: Annotator, open_study: OpenStudy
 ) -> None:
     annotator.begin(open_study("Enjoy views of the Hudson River.", spans={"overlap": "forbid"}))
     annotator.mark("Hudson River")
     annotator.drag("the Hudson")
     annotator.page.keyboard.press("2")
-    expect(annotator.page.locator("#message")).to_have_text("Marks may not overlap here. Delete or change the other mark first.")
+    expect(annotator.page.locator("#message")).to_have_text(
+        "Marks may not overlap here. Delete or change the other mark first."
+    )
     assert annotator.stored() == [("Hudson River", "incorrect")]
 
 
-def test_an_exclusive_category_covers_the_whole_text_and_stands_alone(annotator, open_study: Callable[..., str]) -> None:
+def test_an_exclusive_category_covers_the_whole_text_and_stands_alone(
+    annotator: Annotator, open_study: OpenStudy
+) -> None:
     categories = [{"name": "Incorrect"}, {"name": "Unintelligible", "exclusive": True}]
     annotator.begin(open_study("Enjoy views of the Hudson River.", categories=categories))
     annotator.mark("views", "2")
@@ -170,7 +185,7 @@ def test_an_exclusive_category_covers_the_whole_text_and_stands_alone(annotator,
 
 
 def test_severity_subcategory_and_reason_are_asked_where_the_campaign_wants_them(
-    annotator, open_study: Callable[..., str]
+    annotator: Annotator, open_study: OpenStudy
 ) -> None:
     link = open_study(
         "Enjoy views of the Hudson River.",
@@ -197,7 +212,7 @@ def test_severity_subcategory_and_reason_are_asked_where_the_campaign_wants_them
 
 
 def test_a_text_of_twenty_thousand_characters_is_marked_where_it_was_dragged(
-    annotator, open_study: Callable[..., str]
+    annotator: Annotator, open_study: OpenStudy
 ) -> None:
     text = "".join(f"Sentence {number} speaks of 🌧️ and sun. " for number in range(600))
     assert len(text) > 20_000
@@ -207,7 +222,9 @@ def test_a_text_of_twenty_thousand_characters_is_marked_where_it_was_dragged(
     assert annotator.stored() == [("Sentence 1 speaks", "incorrect"), ("Sentence 599 speaks", "not-checkable")]
 
 
-def test_a_selection_made_by_touch_asks_for_the_category_below(new_page, open_study: Callable[..., str]) -> None:
+def test_a_selection_made_by_touch_asks_for_the_category_below(
+    new_page: Callable[..., Page], open_study: OpenStudy
+) -> None:
     page = new_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     page.goto(open_study("Enjoy views of the Hudson River from select suites."))
     page.get_by_role("button", name="Start").tap()
@@ -221,12 +238,12 @@ def test_a_selection_made_by_touch_asks_for_the_category_below(new_page, open_st
     )
     chooser = page.locator("#chooser")
     expect(chooser).to_be_visible()
-    assert chooser.bounding_box()["y"] > 500
+    assert top_of(chooser) > 500
     chooser.get_by_role("button", name="Misleading").tap()
     expect(page.locator("#spans q")).to_have_text("Hudson River")
 
 
-def test_a_double_click_selects_the_word_under_it(annotator, open_study: Callable[..., str]) -> None:
+def test_a_double_click_selects_the_word_under_it(annotator: Annotator, open_study: OpenStudy) -> None:
     annotator.begin(open_study("Enjoy views of the Hudson River from select suites."))
     [[left, y], [right, _]] = annotator.edges("Hudson")
     annotator.page.mouse.dblclick((left + right) / 2, y)
