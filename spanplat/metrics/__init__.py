@@ -13,29 +13,45 @@ from spanplat.metrics.confusion import confusion
 from spanplat.metrics.count_correlation import count_correlation
 from spanplat.metrics.matched import exact, partial, partial_credit
 from spanplat.metrics.mathet import GammaOptions, gamma, gamma_of_annotators, s_empty
+from spanplat.metrics.ratings import aggregate, cohen_kappa, judge_correlation, krippendorff_alpha, rating_correlation
+from spanplat.metrics.registry import MEASURES, Measure, measure_named
+from spanplat.metrics.report import agreement_report
+from spanplat.metrics.resampling import bootstrap, permutation_test, rank_clusters
 from spanplat.metrics.result import Result
 from spanplat.metrics.spans import Comparison, Span, SpanSet
 from spanplat.metrics.statistics import Statistics, statistics
 
 __all__ = [
+    "MEASURES",
     "Comparison",
     "GammaOptions",
+    "Measure",
     "Result",
     "Span",
     "SpanSet",
     "Statistics",
+    "aggregate",
+    "agreement_report",
     "best_match",
+    "bootstrap",
     "char",
     "char_binary",
     "char_f1",
+    "cohen_kappa",
     "confusion",
     "count_correlation",
     "exact",
     "gamma",
     "gamma_cat",
     "gamma_of_annotators",
+    "judge_correlation",
+    "krippendorff_alpha",
+    "measure_named",
     "partial",
     "partial_credit",
+    "permutation_test",
+    "rank_clusters",
+    "rating_correlation",
     "s_empty",
     "span_average",
     "statistics",

@@ -1,0 +1,264 @@
+"""Agreement of ratings: correlations over segments or systems, chance-corrected agreement, and scores of several raters in one."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import krippendorff
+import numpy as np
+from scipy import stats
+
+from spanplat.errors import InvalidInput
+from spanplat.metrics.result import Result
+from spanplat.metrics.spans import FloatArray, IntArray
+
+Level = Literal["nominal", "ordinal", "interval", "ratio"]
+Weights = Literal["unweighted", "linear", "quadratic"]
+Aggregation = Literal["mean", "mean_without_outliers", "median", "majority", "minimum"]
+Over = Literal["segments", "systems"]
+
+CONSTANT = "one side gives the same rating everywhere"
+TOO_FEW = "fewer than two items are rated by both sides"
+
+
+def rating_correlation(reference: FloatArray, hypothesis: FloatArray, *, systems: IntArray | None = None) -> Result:
+    """Pearson, Spearman and Kendall τ-b between two sides' ratings.
+
+    Parameters
+    ----------
+    reference, hypothesis : array of float, shape (n,)
+        Ratings of the same segments; NaN where one is missing. Segments without both are left out.
+    systems : array of int, shape (n,), optional
+        The system of each segment. Given, the correlations are over system means, otherwise over segments.
+
+    Returns
+    -------
+    Result
+        ``pearson``, ``spearman``, ``kendall`` and ``ties`` (the share of item pairs tied on either side); the option ``over`` says
+        whether items are segments or systems.
+
+    Examples
+    --------
+    >>> result = rating_correlation(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 2.0, 4.0, 3.0]))
+    >>> round(result["kendall"], 4), result["ties"], result.options["over"]
+    (0.6667, 0.0, 'segments')
+    """
+    left, right = _both_rated(reference, hypothesis)
+    over: Over = "segments"
+    if systems is not None:
+        over = "systems"
+        rated = ~(np.isnan(reference) | np.isnan(hypothesis))
+        _, code = np.unique(np.asarray(systems)[rated], return_inverse=True)
+        number = np.bincount(code)
+        left, right = (np.bincount(code, weights=side) / number for side in (left, right))
+    names = ("pearson", "spearman", "kendall")
+    reason = TOO_FEW if len(left) < 2 else CONSTANT if np.ptp(left) == 0 or np.ptp(right) == 0 else None
+    figures: dict[str, float | None] = dict.fromkeys(names)
+    if reason is None:
+        figures = {
+            "pearson": float(stats.pearsonr(left, right).statistic),
+            "spearman": float(stats.spearmanr(left, right).statistic),
+            "kendall": float(stats.kendalltau(left, right, variant="b").statistic),
+        }
+    undefined = {} if reason is None else dict.fromkeys(names, reason)
+    figures["ties"] = _tied_share(left, right)
+    if figures["ties"] is None:
+        undefined["ties"] = TOO_FEW
+    return Result("rating_correlation", figures, outputs=len(left), options={"over": over}, undefined=undefined)
+
+
+def judge_correlation(ratings: FloatArray) -> Result:
+    """Correlation of one judge with the mean of the others, averaged over judges: what a model's correlation stands beside.
+
+    Parameters
+    ----------
+    ratings : array of float, shape (judges, n)
+        NaN where a judge did not rate.
+
+    Returns
+    -------
+    Result
+        ``pearson``, ``spearman``, ``kendall``: means over the judges for whom they are defined; and the number of such ``judges``.
+
+    Examples
+    --------
+    >>> judge_correlation(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [2.0, 3.0, 4.0]]))["spearman"]
+    1.0
+    """
+    if len(ratings) < 2:
+        raise InvalidInput("One judge can only be compared with others: give the ratings of at least two.")
+    results = []
+    for judge in range(len(ratings)):
+        others = np.delete(ratings, judge, axis=0)
+        number = (~np.isnan(others)).sum(axis=0)
+        total = np.nansum(others, axis=0)
+        mean = np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0)
+        results.append(rating_correlation(mean, ratings[judge]))
+    names = ("pearson", "spearman", "kendall")
+    values = {name: [r[name] for r in results if r[name] is not None] for name in names}
+    figures: dict[str, float | None] = {
+        name: float(np.mean(np.array(found, dtype=np.float64))) if found else None for name, found in values.items()
+    }
+    undefined = {name: "for no judge is it defined" for name, value in figures.items() if value is None}
+    figures["judges"] = len(values["pearson"])
+    return Result(
+        "judge_correlation", figures, outputs=ratings.shape[1], options={"over": "segments"}, undefined=undefined
+    )
+
+
+def krippendorff_alpha(ratings: FloatArray, *, level: Level = "interval") -> Result:
+    """Krippendorff's α (Krippendorff 2011).
+
+    Parameters
+    ----------
+    ratings : array of float, shape (raters, n)
+        NaN where a rater did not rate.
+    level : {"nominal", "ordinal", "interval", "ratio"}
+        What distances between ratings mean.
+
+    Returns
+    -------
+    Result
+        ``alpha``; ``outputs`` counts the items with at least two ratings.
+
+    Examples
+    --------
+    >>> ratings = np.array([[1.0, 2.0, 3.0, 3.0], [1.0, 2.0, 3.0, 4.0]])
+    >>> round(krippendorff_alpha(ratings, level="nominal")["alpha"], 4)
+    0.6957
+    """
+    pairable = (~np.isnan(ratings)).sum(axis=0) >= 2
+    values = ratings[:, pairable]
+    found = np.unique(values[~np.isnan(values)])
+    if len(found) < 2:
+        reason = "no item has two ratings" if not pairable.any() else "all ratings are the same"
+        figures: dict[str, float | None] = {"alpha": None}
+        return Result(
+            "krippendorff_alpha",
+            figures,
+            outputs=int(pairable.sum()),
+            options={"level": level},
+            undefined={"alpha": reason},
+        )
+    alpha = krippendorff.alpha(reliability_data=values, level_of_measurement=level)
+    return Result("krippendorff_alpha", {"alpha": float(alpha)}, outputs=int(pairable.sum()), options={"level": level})
+
+
+def cohen_kappa(
+    reference: FloatArray, hypothesis: FloatArray, *, weights: Weights = "unweighted", scale: FloatArray | None = None
+) -> Result:
+    """Cohen's κ (Cohen 1960, 1968) and the share of equal ratings.
+
+    Parameters
+    ----------
+    reference, hypothesis : array of float, shape (n,)
+        Ratings of the same items; NaN where one is missing.
+    weights : {"unweighted", "linear", "quadratic"}
+        How disagreements count by the distance of their places on the scale.
+    scale : array of float, optional
+        All levels in order; left out, the levels that occur.
+
+    Returns
+    -------
+    Result
+        ``kappa`` and ``agreement`` (share of equal ratings).
+
+    Examples
+    --------
+    >>> cohen_kappa(np.array([0.0, 1.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0, 1.0]))["kappa"]
+    0.5
+    """
+    left, right = _both_rated(reference, hypothesis)
+    options = {"weights": weights}
+    if len(left) == 0:
+        reason = "no item is rated by both sides"
+        return Result(
+            "cohen_kappa",
+            {"kappa": None, "agreement": None},
+            outputs=0,
+            options=options,
+            undefined={"kappa": reason, "agreement": reason},
+        )
+    levels = np.unique(np.concatenate([left, right]) if scale is None else scale)
+    rows, columns = np.searchsorted(levels, left), np.searchsorted(levels, right)
+    if not (np.isin(left, levels).all() and np.isin(right, levels).all()):
+        raise InvalidInput("A rating is not on the scale; name all levels of the scale.")
+    observed = np.zeros((len(levels), len(levels)))
+    np.add.at(observed, (rows, columns), 1.0 / len(left))
+    expected = np.outer(observed.sum(axis=1), observed.sum(axis=0))
+    distance = np.abs(np.arange(len(levels))[:, None] - np.arange(len(levels))).astype(np.float64)
+    cost = {"unweighted": (distance > 0).astype(np.float64), "linear": distance, "quadratic": distance**2}[weights]
+    chance = float((cost * expected).sum())
+    kappa = None if chance == 0 else 1.0 - float((cost * observed).sum()) / chance
+    undefined = {} if kappa is not None else {"kappa": "both sides give one and the same rating everywhere"}
+    figures = {"kappa": kappa, "agreement": float(np.mean(left == right))}
+    return Result("cohen_kappa", figures, outputs=len(left), options=options, undefined=undefined)
+
+
+def aggregate(ratings: FloatArray, *, method: Aggregation = "mean") -> FloatArray:
+    """One score per item from several raters.
+
+    Parameters
+    ----------
+    ratings : array of float, shape (raters, n)
+        NaN where a rater did not rate.
+    method : {"mean", "mean_without_outliers", "median", "majority", "minimum"}
+        An outlier differs from the mean of the other ratings by at least two of their standard deviations and at least one point.
+        The majority is the most frequent rating, the lowest of several.
+
+    Returns
+    -------
+    array of float, shape (n,)
+        NaN where nobody rated.
+
+    Examples
+    --------
+    >>> ratings = np.array([[5.0, 1.0], [5.0, 2.0], [4.0, 2.0], [1.0, np.nan]])
+    >>> aggregate(ratings, method="mean_without_outliers").round(3).tolist()
+    [4.667, 2.0]
+    """
+    by_item = ratings.T
+    methods: dict[str, Callable[[FloatArray], float]] = {
+        "mean": lambda row: float(row.mean()),
+        "mean_without_outliers": _mean_without_outliers,
+        "median": lambda row: float(np.median(row)),
+        "majority": _majority,
+        "minimum": lambda row: float(row.min()),
+    }
+    if method not in methods:
+        raise InvalidInput(f"Unknown aggregation {method!r}: choose {', '.join(methods)}.")
+    combine = methods[method]
+    return np.array([combine(row[~np.isnan(row)]) if not np.isnan(row).all() else np.nan for row in by_item])
+
+
+def _mean_without_outliers(ratings: FloatArray) -> float:
+    if len(ratings) < 3:  # with two, either would be the outlier of the other
+        return float(ratings.mean())
+    others = [np.delete(ratings, place) for place in range(len(ratings))]
+    distance = np.array([abs(rating - rest.mean()) for rating, rest in zip(ratings, others, strict=True)])
+    spread = np.array([rest.std() for rest in others])
+    kept = ~((distance >= 2 * spread) & (distance >= 1))
+    return float(ratings[kept].mean()) if kept.any() else float(ratings.mean())
+
+
+def _majority(ratings: FloatArray) -> float:
+    levels, number = np.unique(ratings, return_counts=True)
+    return float(levels[np.argmax(number)])
+
+
+def _both_rated(reference: FloatArray, hypothesis: FloatArray) -> tuple[FloatArray, FloatArray]:
+    if np.shape(reference) != np.shape(hypothesis):
+        raise InvalidInput("Both sides must rate the same items; put NaN where a rating is missing.")
+    rated = ~(np.isnan(reference) | np.isnan(hypothesis))
+    return reference[rated], hypothesis[rated]
+
+
+def _tied_share(left: FloatArray, right: FloatArray) -> float | None:
+    n = len(left)
+    if n < 2:
+        return None
+
+    def tied(*columns: FloatArray) -> int:
+        _, number = np.unique(np.stack(columns, axis=1), axis=0, return_counts=True)
+        return int((number * (number - 1) // 2).sum())
+
+    return (tied(left) + tied(right) - tied(left, right)) / (n * (n - 1) // 2)
