@@ -118,13 +118,11 @@ def list_progress(session: Session, campaigns: Sequence[Campaign], now: datetime
     open_seats = _by_campaign(
         session, select(Assignment.campaign_id, func.count()).where(Assignment.status == AssignmentStatus.OPEN)
     )
-    unplaced = dict(
-        session.execute(select(Unplaced.campaign_id, func.count()).group_by(Unplaced.campaign_id)).tuples().all()
-    )
+    unplaced = dict(session.execute(select(Unplaced.campaign_id, func.count()).group_by(Unplaced.campaign_id)).all())
     cost = dict(
-        session.execute(select(Completion.campaign_id, func.sum(Completion.cost)).group_by(Completion.campaign_id))
-        .tuples()
-        .all()
+        session.execute(
+            select(Completion.campaign_id, func.sum(Completion.cost)).group_by(Completion.campaign_id)
+        ).all()
     )
     return [
         CampaignProgress(
@@ -151,16 +149,12 @@ def list_batches(session: Session, campaign: Campaign, *, offset: int = 0, limit
             .order_by(Batch.number)
             .offset(offset)
             .limit(limit)
-        )
-        .tuples()
-        .all()
+        ).all()
     )
     items = dict(
         session.execute(
             select(BatchItem.batch_id, func.count()).where(BatchItem.batch_id.in_(numbers)).group_by(BatchItem.batch_id)
-        )
-        .tuples()
-        .all()
+        ).all()
     )
     seats: dict[int, dict[str, int]] = {}
     for batch_id, status, count in session.execute(

@@ -124,7 +124,7 @@ def figures() -> str:
         return render_template("agreement/_nothing.html", reason=str(error))
 
 
-@blueprint.get(".json")
+@blueprint.get("/figures.json")
 @policy("viewer")
 def download() -> Response:
     """Return all figures, in the form of ``spanplat agreement --json``."""

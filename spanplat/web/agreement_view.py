@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flask_babel import format_decimal
+from flask_babel import format_decimal, lazy_gettext
 from flask_babel import gettext as _
-from flask_babel import lazy_gettext
 
 from spanplat.web.explanations import EXPLANATIONS, Explanation
 

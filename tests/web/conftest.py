@@ -1,0 +1,118 @@
+"""The demo behind a real application, and a cast to visit it: somebody without an account, and one user of each role."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import select
+from werkzeug.test import TestResponse
+
+from spanplat.db import Database
+from spanplat.models import Role, User
+from spanplat.services.demo import load_demo
+from spanplat.services.users import add_user
+from spanplat.settings import Settings
+from spanplat.web.accounts import StaffMember
+from spanplat.web.app import create_app
+
+_TOKEN = re.compile(r'name="csrf_token" value="([^"]+)"')
+
+
+class Visitor:
+    """A browser without a screen: keeps cookies, and sends the token of the page it looked at last with a form."""
+
+    def __init__(self, client: FlaskClient) -> None:
+        self.client = client
+        self.token = ""
+
+    def get(self, path: str, **headers: str) -> TestResponse:
+        """Fetch a page; header names are written with underscores."""
+        response = self.client.get(path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+        if response.mimetype == "text/html" and (found := _TOKEN.search(response.text)):
+            self.token = found[1]
+        return response
+
+    def post(self, path: str, **form: str) -> TestResponse:
+        """Send a form."""
+        return self.client.post(path, data={"csrf_token": self.token, **form})
+
+    def sign_in(self, email: str, password: str, **form: str) -> TestResponse:
+        """Fill in the sign-in form."""
+        self.get("/")
+        return self.post("/sign-in", email=email, password=password, **form)
+
+
+@pytest.fixture(scope="session")
+def demo_template(tmp_path_factory: pytest.TempPathFactory, sqlite_template: bytes) -> bytes:
+    """Bytes of a SQLite file with the demo in it, and a user of each role."""
+    path = tmp_path_factory.mktemp("demo") / "demo.sqlite3"
+    path.write_bytes(sqlite_template)
+    database = Database(f"sqlite:///{path}")
+    load_demo(database)
+    with database.transaction() as session:
+        for role in Role:
+            add_user(session, f"{role}@example.org", role)
+    with database.engine.connect() as connection:
+        connection.exec_driver_sql("COMMIT")
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.exec_driver_sql("BEGIN")
+    database.dispose()
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="session")
+def web_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder whose compressed static files all tests share."""
+    return tmp_path_factory.mktemp("web") / "home"
+
+
+@pytest.fixture
+def demo(tmp_path: Path, demo_template: bytes) -> Iterator[Database]:
+    """A fresh database with the demo in it."""
+    path = tmp_path / "demo.sqlite3"
+    path.write_bytes(demo_template)
+    database = Database(f"sqlite:///{path}")
+    yield database
+    database.dispose()
+
+
+@pytest.fixture
+def app(demo: Database, web_home: Path) -> Flask:
+    """The application over the demo."""
+    return create_app(Settings(home=web_home, _env_file=None), demo)  # type: ignore[call-arg]
+
+
+@pytest.fixture
+def stranger(app: Flask) -> Visitor:
+    """Somebody who has not signed in."""
+    return Visitor(app.test_client())
+
+
+@pytest.fixture
+def signed_in(app: Flask, demo: Database) -> Callable[[Role], Visitor]:
+    """Give a visitor the session of a user of some role; signing in by form has tests of its own."""
+
+    def sign_in(role: Role) -> Visitor:
+        with demo.reading() as session:
+            user = session.scalars(select(User).where(User.role == role)).one()
+        visitor = Visitor(app.test_client())
+        with visitor.client.session_transaction() as cookie:
+            cookie["_user_id"] = StaffMember.of(user).get_id()
+        return visitor
+
+    return sign_in
+
+
+@pytest.fixture
+def viewer(signed_in: Callable[[Role], Visitor]) -> Visitor:
+    """Somebody who may look."""
+    return signed_in(Role.VIEWER)
+
+
+@pytest.fixture
+def researcher(signed_in: Callable[[Role], Visitor]) -> Visitor:
+    """Somebody who may run campaigns."""
+    return signed_in(Role.RESEARCHER)

@@ -1,0 +1,49 @@
+"""What every response says to the browser about safety."""
+
+from typing import Any
+
+import pytest
+from flask import Flask, session
+
+
+def test_pages_allow_nothing_but_their_own_scripts_and_styles(stranger: Any) -> None:
+    headers = stranger.get("/").headers
+    assert headers["Content-Security-Policy"] == (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    )
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["X-Frame-Options"] == "DENY"
+    assert headers["Cache-Control"] == "private, no-cache"
+
+
+@pytest.mark.parametrize("path", ["/c/demo-people/start", "/a/unknown", "/a/unknown/items", "/c/unknown/start"])
+def test_annotators_get_no_cookie_and_tell_nobody_where_they_were(stranger: Any, path: str) -> None:
+    response = stranger.get(path)
+    assert "Set-Cookie" not in response.headers
+    assert response.headers["Referrer-Policy"] == "no-referrer"
+
+
+def test_an_annotator_who_is_also_staff_is_a_stranger_on_the_annotators_pages(researcher: Any) -> None:
+    response = researcher.get("/c/demo-people/start")
+    assert "Set-Cookie" not in response.headers
+    assert "Cookie" not in response.headers.get("Vary", "")
+
+
+def test_a_view_of_the_annotators_cannot_start_a_session(app: Flask) -> None:
+    with app.test_request_context("/a/unknown"), pytest.raises(RuntimeError, match="session is unavailable"):
+        session["user"] = 1
+
+
+def test_pages_have_no_inline_script_or_style(researcher: Any) -> None:
+    for path in ("/", "/admin/campaigns/demo-people", "/admin/campaigns/demo-people/definition", "/admin/agreement"):
+        text = researcher.get(path).text
+        assert " style=" not in text
+        assert "<style" not in text
+        assert " onclick=" not in text
+        assert "<script>" not in text
+
+
+def test_pages_travel_compressed(stranger: Any) -> None:
+    response = stranger.client.get("/", headers={"Accept-Encoding": "br"})
+    assert response.headers["Content-Encoding"] == "br"

@@ -1,0 +1,92 @@
+"""Every route says who may use it, and nobody else gets through."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+from werkzeug.routing import Rule
+
+from spanplat.models import Role
+from spanplat.web.policy import Access, access_of, policy, require_declared
+
+EXAMPLES: dict[str, Any] = {"slug": "demo-people", "token": "unknown", "position": 1, "extension": "csv"}
+
+
+def _requests(app: Flask) -> list[tuple[str, str, Access]]:
+    """Return method, address and policy of every route, with examples in its variable parts."""
+    adapter = app.url_map.bind("localhost")
+    found = []
+    rules: list[Rule] = list(app.url_map.iter_rules())
+    for rule in rules:
+        access = access_of(app, rule.endpoint)
+        assert access is not None
+        address = adapter.build(rule.endpoint, {name: EXAMPLES[name] for name in rule.arguments})
+        found += [(method, address, access) for method in (rule.methods or set()) - {"OPTIONS", "HEAD"}]
+    return found
+
+
+def test_every_route_declares_who_may_use_it(app: Flask) -> None:
+    require_declared(app)
+    assert {access for _method, _path, access in _requests(app)} >= {
+        Access.PUBLIC,
+        Access.ANNOTATOR_TOKEN,
+        Access.VIEWER,
+        Access.RESEARCHER,
+    }
+
+
+def test_an_application_with_an_undeclared_route_does_not_start(app: Flask) -> None:
+    app.add_url_rule("/forgotten", "forgotten", lambda: "")
+    with pytest.raises(RuntimeError, match=r"/forgotten \(forgotten\) does not declare who may use it"):
+        require_declared(app)
+
+
+def test_a_route_for_token_bearers_needs_a_token_in_its_address(app: Flask) -> None:
+    app.add_url_rule("/a/nothing", "nothing", policy("annotator-token")(lambda: ""))
+    with pytest.raises(RuntimeError, match="has no <token>"):
+        require_declared(app)
+
+
+@pytest.mark.parametrize("role", [None, *Role])
+def test_every_route_lets_in_exactly_those_it_declares(
+    app: Flask, role: Role | None, signed_in: Callable[[Role], Any], stranger: Any
+) -> None:
+    app.config["WTF_CSRF_ENABLED"] = False  # the policy is what is asked about here
+    visitor = stranger if role is None else signed_in(role)
+    rank = {Access.VIEWER: 0, Access.RESEARCHER: 1, Access.ADMIN: 2}
+    have = -1 if role is None else rank[Access(str(role))]
+    for method, address, access in _requests(app):
+        if address == "/sign-out":
+            continue
+        response = visitor.client.open(address, method=method)
+        if access in (Access.PUBLIC, Access.ANNOTATOR_TOKEN) or have >= rank[access]:
+            assert response.status_code not in (401, 403), (method, address)
+            assert not response.headers.get("Location", "").startswith("/?next="), (method, address)
+        elif role is None:
+            assert response.status_code == 303, (method, address)
+            assert response.headers["Location"].startswith("/"), (method, address)
+        else:
+            assert response.status_code == 403, (method, address)
+
+
+def test_who_is_not_signed_in_comes_back_to_the_page_after_signing_in(stranger: Any) -> None:
+    response = stranger.get("/admin/campaigns/demo-people/definition")
+    assert response.status_code == 303
+    assert response.headers["Location"] == "/?next=/admin/campaigns/demo-people/definition"
+
+
+def test_a_live_part_of_a_page_whose_session_ended_leads_to_the_sign_in(stranger: Any) -> None:
+    response = stranger.get("/admin/campaigns/demo-people", HX_Request="true")
+    assert (response.status_code, response.headers["HX-Redirect"]) == (401, "/")
+
+
+def test_a_program_without_a_session_gets_json(stranger: Any) -> None:
+    response = stranger.get("/admin/agreement/figures.json", Accept="application/json")
+    assert (response.status_code, response.json) == (401, {"error": "sign in first"})
+
+
+def test_the_page_offers_no_button_that_its_reader_may_not_use(viewer: Any, researcher: Any) -> None:
+    address = "/admin/campaigns/demo-people"
+    assert 'name="status"' not in viewer.get(address).text
+    assert 'name="status"' in researcher.get(address).text

@@ -1,0 +1,115 @@
+"""Signing in: who gets in, for how long, and where it leads."""
+
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from spanplat.db import Database
+from spanplat.models import Role
+from spanplat.services.users import add_user, reset_password
+from spanplat.settings import Settings
+from spanplat.web.accounts import local_path
+from spanplat.web.app import create_app
+
+
+@pytest.fixture
+def account(demo: Database) -> tuple[str, str]:
+    """Address and password of a user."""
+    with demo.transaction() as session:
+        user, password = add_user(session, "ada@example.org", Role.RESEARCHER)
+    return user.email, password
+
+
+def test_the_right_password_lets_in(stranger: Any, account: tuple[str, str]) -> None:
+    response = stranger.sign_in("ADA@example.org ", account[1])
+    assert (response.status_code, response.headers["Location"]) == (303, "/")
+    assert "ada@example.org" in stranger.get("/").text
+
+
+@pytest.mark.parametrize("email", ["ada@example.org", "nobody@example.org", ""])
+def test_wrong_credentials_are_refused_with_one_message_for_all(
+    stranger: Any, account: tuple[str, str], email: str
+) -> None:
+    del account
+    response = stranger.sign_in(email, "wrong")
+    assert response.status_code == 422
+    assert "No account has this address and password" in response.text
+
+
+def test_signing_in_starts_a_new_session(stranger: Any, account: tuple[str, str]) -> None:
+    with stranger.client.session_transaction() as session:
+        session["planted"] = "by somebody else"
+    stranger.sign_in(*account)
+    with stranger.client.session_transaction() as session:
+        assert "planted" not in session
+
+
+def test_signing_out_ends_the_session(stranger: Any, account: tuple[str, str]) -> None:
+    stranger.sign_in(*account)
+    stranger.get("/")
+    assert stranger.post("/sign-out").status_code == 303
+    assert stranger.get("/admin/agreement").status_code == 303
+
+
+def test_a_new_password_signs_out_everywhere(stranger: Any, account: tuple[str, str], demo: Database) -> None:
+    stranger.sign_in(*account)
+    assert stranger.get("/admin/agreement").status_code == 200
+    with demo.transaction() as session:
+        reset_password(session, account[0])
+    assert stranger.get("/admin/agreement").status_code == 303
+
+
+def test_a_form_without_the_token_of_its_page_is_refused(app: Flask, account: tuple[str, str]) -> None:
+    form = {"email": account[0], "password": account[1]}
+    response = app.test_client().post("/sign-in", data=form)
+    assert response.status_code == 400
+    assert "Nothing was changed" in response.text
+
+
+@pytest.mark.parametrize(
+    ("wanted", "lands"),
+    [
+        ("/admin/agreement?reference=a&hypothesis=b", "/admin/agreement?reference=a&hypothesis=b"),
+        ("https://evil.example/", "/"),
+        ("//evil.example/", "/"),
+        ("/\\evil.example/", "/"),
+        ("javascript:alert(1)", "/"),
+        ("/\tevil", "/"),
+        ("", "/"),
+    ],
+)
+def test_after_signing_in_only_pages_of_this_server_follow(
+    stranger: Any, account: tuple[str, str], wanted: str, lands: str
+) -> None:
+    assert stranger.sign_in(*account, next=wanted).headers["Location"] == lands
+
+
+def test_a_local_path_keeps_its_query() -> None:
+    assert local_path("/x?next=//y") == "/x?next=//y"
+    assert local_path("x") == ""
+
+
+def test_guessing_is_slowed_down_and_success_is_not(stranger: Any, account: tuple[str, str]) -> None:
+    stranger.get("/")
+    statuses = [stranger.post("/sign-in", email="eve@example.org", password="guess").status_code for _ in range(11)]
+    assert statuses == [422] * 10 + [429]
+    response = stranger.post("/sign-in", email=account[0], password=account[1])
+    assert response.status_code == 429
+    assert "Too many attempts" in response.text
+
+
+def test_the_cookie_is_for_this_site_and_out_of_reach_of_scripts(stranger: Any) -> None:
+    cookie = stranger.get("/").headers["Set-Cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Lax" in cookie
+
+
+def test_behind_encryption_the_cookie_travels_encrypted_only(demo: Database, web_home: Any) -> None:
+    settings = Settings(home=web_home, base_url="https://study.example.org", _env_file=None)  # type: ignore[call-arg]
+    client = create_app(settings, demo).test_client()
+    response = client.get("/", headers={"X-Forwarded-Proto": "https"})
+    cookie = response.headers["Set-Cookie"]
+    assert cookie.startswith("__Host-spanplat=")
+    assert "Secure" in cookie
+    assert response.headers["Strict-Transport-Security"] == "max-age=31536000"
