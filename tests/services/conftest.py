@@ -1,6 +1,8 @@
 """A small dataset and campaigns on it."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,11 +10,15 @@ import pytest
 from spanplat.db import Database
 from spanplat.models import Campaign, CampaignStatus, Dataset, Example, Output, System
 from spanplat.schemas.definition import CampaignDefinition
+from spanplat.schemas.record import AnnotationRecord, SpanRecord
 from spanplat.services.campaigns import create_campaign, set_status
+from spanplat.services.importing.campaigns import import_campaign
+from spanplat.services.importing.datasets import import_dataset
 from spanplat.services.plans import plan_campaign
 from spanplat.text import sha256_of
 
 CategorySpec = dict[str, Any]
+Spans = Mapping[int, Sequence[Any]]
 
 
 @pytest.fixture
@@ -68,3 +74,81 @@ def launch(database: Database, reports: None, define: Callable[..., CampaignDefi
             return set_status(session, campaign.slug, CampaignStatus.OPEN)
 
     return make
+
+
+@pytest.fixture
+def imported(database: Database, tmp_path: Path) -> Callable[..., str]:
+    """Import a campaign over six outputs, ``0`` to ``5`` of the systems alder (even) and birch (odd), with given spans.
+
+    Each keyword argument is an annotator: by output their spans as ``(start, end, category)`` or with a severity as the fourth.
+    """
+    import_dataset(database, [_made_dataset(tmp_path)], name="made")
+
+    def make(slug: str, categories: Sequence[str] = ("Wrong", "Unclear"), **annotators: Spans) -> str:
+        definition = CampaignDefinition.model_validate(
+            {
+                "slug": slug,
+                "title": slug.title(),
+                "kind": "external",
+                "categories": [{"name": name} for name in categories],
+                "severities": [{"name": "Minor"}, {"name": "Major"}],
+            }
+        )
+        path = tmp_path / f"{slug}.jsonl"
+        records = [
+            _made_record(slug, group, annotator, output, spans)
+            for group, (annotator, work) in enumerate(annotators.items())
+            for output, spans in work.items()
+        ]
+        path.write_text("".join(record.model_dump_json() + "\n" for record in records))
+        import_campaign(database, path, slug=slug, format="native", definition=definition)
+        return slug
+
+    return make
+
+
+def _made_text(output: int) -> str:
+    return f"Report {output}: it rains all day and nobody knows why."
+
+
+def _made_dataset(folder: Path) -> Path:
+    path = folder / "made.jsonl"
+    lines = [
+        {
+            "split": "test",
+            "example": str(output // 2),
+            "system": ("alder", "birch")[output % 2],
+            "output": _made_text(output),
+        }
+        for output in range(6)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def _made_record(slug: str, group: int, annotator: str, output: int, spans: Sequence[Any]) -> AnnotationRecord:
+    text = _made_text(output)
+    return AnnotationRecord(
+        campaign=slug,
+        kind="external",
+        dataset="made",
+        split="test",
+        example=str(output // 2),
+        system=("alder", "birch")[output % 2],
+        text=text,
+        text_sha256=sha256_of(text),
+        annotator=annotator,
+        annotator_kind="human",
+        group=str(group),
+        seconds=30.0,
+        spans=[
+            SpanRecord(
+                start=span[0],
+                end=span[1],
+                text=text[span[0] : span[1]],
+                category=span[2],
+                severity=span[3] if len(span) > 3 else None,
+            )
+            for span in spans
+        ],
+    )
