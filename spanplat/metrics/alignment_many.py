@@ -80,9 +80,12 @@ def best_alignments(units: Units, n_annotators: int, dissimilarity: Dissimilarit
     members, costs = _unitary_alignments(units, row, n_annotators, dissimilarity)
     if not members:
         return Costs(hard, soft)
-    hard -= _saved(problem, members, costs, alone, n_problems, exact=True)
-    soft -= _saved(problem, members, costs, alone, n_problems, exact=False)
-    return Costs(hard, soft)
+    middle = units.start + units.end
+    saved = (
+        _saved(problem, middle, members, costs, alone=alone, n_problems=n_problems, exact=exact)
+        for exact in (True, False)
+    )
+    return Costs(hard - next(saved), soft - next(saved))
 
 
 def _unitary_alignments(
@@ -161,11 +164,12 @@ def _extend(
 
 def _saved(
     problem: IntArray,
+    middle: FloatArray,
     members: Sequence[IntArray],
     costs: Sequence[FloatArray],
+    *,
     alone: float,
     n_problems: int,
-    *,
     exact: bool,
 ) -> FloatArray:
     """Find what the best alignment saves over leaving every unit alone; ``exact``: every unit in exactly one."""
@@ -196,20 +200,22 @@ def _saved(
         flat = [unit for block in members for unit in block.tolist()]
         order = rest[np.argsort(of_group[rest], kind="stable")]
         borders = np.flatnonzero(np.diff(of_group[order], prepend=-1, append=-1)).tolist()
-        ordered_cost = cost.tolist()
+        ordered_cost, where = cost.tolist(), middle.tolist()
         for low, high in pairwise(borders):
             chosen = order[low:high].tolist()
             sets = [(flat[index], ordered_cost[index]) for index in chosen]
             number = int(of_group[chosen[0]])
-            saved[number] = alone * int(size[number]) - _cheapest(sets, alone, exact=exact)
+            saved[number] = alone * int(size[number]) - _cheapest(sets, where, alone, exact=exact)
     first_unit = np.zeros(len(size), dtype=np.int64)
     first_unit[group] = np.arange(n_units)
     return sum_by(problem[first_unit], saved, n_problems)
 
 
-def _cheapest(sets: list[tuple[list[int], float]], alone: float, *, exact: bool) -> float:
+def _cheapest(sets: list[tuple[list[int], float]], where: list[float], alone: float, *, exact: bool) -> float:
     """Cost of the cheapest partition (``exact``) or cover of a group's units by alignments and single units."""
-    units = sorted({unit for members, _ in sets for unit in members})
+    units = sorted(
+        {unit for members, _ in sets for unit in members}, key=where.__getitem__
+    )  # neighbours next to each other
     bit = {unit: 1 << place for place, unit in enumerate(units)}
     masks = [(sum(bit[unit] for unit in members), cost) for members, cost in sets]
     best = _search(masks, len(units), alone, exact=exact)
@@ -217,12 +223,21 @@ def _cheapest(sets: list[tuple[list[int], float]], alone: float, *, exact: bool)
 
 
 def _search(masks: list[tuple[int, float]], n_units: int, alone: float, *, exact: bool) -> float | None:
-    """Decide unit after unit which alignment covers it, remembering the best cost of every set of open units (``None``: too many)."""
+    """Decide unit after unit which alignment covers it, remembering the best cost of every set of open units (``None``: too many).
+
+    Costs are counted above a floor: each unit's cheapest share of any alignment. What is already dearer than a greedy solution is
+    dropped.
+    """
+    sets = masks + [(1 << unit, alone) for unit in range(n_units)]
     of_unit: list[list[tuple[int, float]]] = [[] for _ in range(n_units)]
-    for mask, cost in masks:
-        for unit in range(n_units):
-            if mask >> unit & 1:
-                of_unit[unit].append((mask, cost))
+    floor = [alone] * n_units
+    for mask, cost in sets:
+        share = cost / mask.bit_count()
+        for unit in _places(mask):
+            of_unit[unit].append((mask, cost))
+            floor[unit] = min(floor[unit], share)
+    floors: dict[int, float] = {}
+    ceiling = _greedy_cost(sets, n_units) - sum(floor) + 1e-9
     states = {(1 << n_units) - 1: 0.0}
     remembered = 0
     for unit in range(n_units):
@@ -232,15 +247,40 @@ def _search(masks: list[tuple[int, float]], n_units: int, alone: float, *, exact
             if not open_units & here:
                 _offer(after, open_units, spent)
                 continue
-            _offer(after, open_units ^ here, spent + alone)
             for mask, cost in of_unit[unit]:
-                if not exact or mask & open_units == mask:
-                    _offer(after, open_units & ~mask, spent + cost)
+                covered = mask & open_units
+                if exact and covered != mask:
+                    continue
+                below = floors.get(covered)
+                if below is None:
+                    below = floors[covered] = sum(floor[place] for place in _places(covered))
+                above = spent + cost - below
+                if above <= ceiling:
+                    _offer(after, open_units ^ covered, above)
         states = after
         remembered += len(states)
         if remembered > STATES_LIMIT:
             return None
-    return states[0]
+    return states[0] + sum(floor)
+
+
+def _greedy_cost(sets: list[tuple[int, float]], n_units: int) -> float:
+    """Cost of taking alignments of open units, those that cost least per unit first."""
+    open_units, total = (1 << n_units) - 1, 0.0
+    for mask, cost in sorted(sets, key=lambda one: one[1] / one[0].bit_count()):
+        if mask & open_units == mask:
+            open_units ^= mask
+            total += cost
+    return total
+
+
+def _places(mask: int) -> list[int]:
+    places = []
+    while mask:
+        lowest = mask & -mask
+        places.append(lowest.bit_length() - 1)
+        mask ^= lowest
+    return places
 
 
 def _offer(states: dict[int, float], open_units: int, cost: float) -> None:
