@@ -12,7 +12,7 @@ from types import FrameType
 
 from spanplat.cli.output import note
 
-STOP_SECONDS = 30.0
+STOP_SECONDS = 20.0
 """How long the processes may take to finish what they are doing."""
 POLL_SECONDS = 0.2
 FIRST_PAUSE = 1.0

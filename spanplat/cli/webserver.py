@@ -14,7 +14,7 @@ THREADS = 16
 """Requests one process serves at once; most wait for the database or the client."""
 KEEP_ALIVE_SECONDS = 35
 """Longer than the pause between two saves of an annotator who thinks, so that the next one finds its connection open."""
-GRACEFUL_SECONDS = 20
+GRACEFUL_SECONDS = 10
 WAITRESS_CONNECTIONS = 1000
 
 

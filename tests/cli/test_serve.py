@@ -1,5 +1,6 @@
 """``spanplat serve``: one command for the server and the worker, and nothing left behind when it ends."""
 
+import http.client
 import os
 import re
 import signal
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("initialised")
 @pytest.fixture
 def start() -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
     """Start a command in a process of its own; whatever is left of it in the end is killed."""
-    started: list[psutil.Process] = []
+    started: list[subprocess.Popen[str]] = []
 
     def start(*arguments: str) -> "subprocess.Popen[str]":
         process = subprocess.Popen(
@@ -32,15 +33,16 @@ def start() -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
             text=True,
             env=os.environ | {"PYTHONUNBUFFERED": "1"},
         )
-        started.append(psutil.Process(process.pid))
+        started.append(process)
         return process
 
     yield start
     for process in started:
-        if process.is_running():
-            for child in process.children(recursive=True):
+        if process.poll() is None:
+            for child in family(process):
                 child.kill()
             process.kill()
+        process.communicate()
 
 
 def address_of(process: "subprocess.Popen[str]") -> str:
@@ -56,7 +58,8 @@ def family(process: "subprocess.Popen[str]") -> list[psutil.Process]:
 
 
 def workers(process: "subprocess.Popen[str]") -> list[psutil.Process]:
-    return [child for child in family(process) if "worker" in child.cmdline()]
+    living = [child for child in family(process) if child.status() != psutil.STATUS_ZOMBIE]
+    return [child for child in living if "worker" in child.cmdline()]
 
 
 def ended(processes: list[psutil.Process]) -> bool:
@@ -80,12 +83,17 @@ def test_it_serves_and_ends_cleanly(
 def test_connections_stay_open_between_saves(start: Callable[..., "subprocess.Popen[str]"]) -> None:
     process = start("serve", "--port", "0", "--workers", "1", "--no-worker")
     url = httpx.URL(address_of(process))
-    with socket.create_connection((url.host, url.port or 0), timeout=30) as connection:
-        for _ in range(3):
-            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            answer = connection.recv(65536)
-            assert answer.startswith(b"HTTP/1.1 200")
-            assert b"connection: keep-alive" in answer.lower()
+    connection = http.client.HTTPConnection(url.host, url.port, timeout=30)
+    ports = set()
+    for _ in range(3):
+        connection.request("GET", "/healthz")
+        with connection.getresponse() as response:
+            assert response.status == 200
+            assert not response.will_close
+            response.read()
+        ports.add(connection.sock.getsockname()[1])
+    connection.close()
+    assert len(ports) == 1
 
 
 def test_a_worker_that_dies_is_replaced(start: Callable[..., "subprocess.Popen[str]"], wait_until: WaitUntil) -> None:
