@@ -9,30 +9,37 @@ const LONGEST_RETRY_MS = 30000;
 /** Browsers refuse larger bodies for requests that outlive their page. */
 const KEEPALIVE_LIMIT = 60000;
 
-/** What the annotator did, in the server's terms: code points, the quote of every span, categories by key. */
-export function encode(text, spans, answers, status) {
+/**
+ * What the annotator did, in the server's terms: code points, the quote of every span, categories by key.
+ *
+ * @param {string} text
+ * @param {object[]} spans    of the text, in UTF-16 offsets
+ * @param {object[]} carried  spans this page does not show, as the server gave them
+ * @param {object} answers
+ * @param {"draft"|"complete"} status
+ */
+export function encode(text, spans, carried, answers, status) {
   const index = new OffsetIndex(text);
-  return {
-    status,
-    spans: spans.map(({ id: _id, start, end, ...fields }) => ({
-      ...fields,
-      start: index.toCodePoints(start),
-      end: index.toCodePoints(end),
-      text: text.slice(start, end),
-    })),
-    answers,
-  };
+  const own = spans.map(({ id: _id, start, end, ...fields }) => ({
+    ...fields,
+    start: index.toCodePoints(start),
+    end: index.toCodePoints(end),
+    text: text.slice(start, end),
+  }));
+  return { status, spans: [...own, ...carried], answers };
 }
 
-/** The server's terms back into the page's. */
+/** The server's terms back into the page's; spans of another text (the source, a second output) are carried along untouched. */
 export function decode(text, { spans, answers }) {
   const index = new OffsetIndex(text);
+  const isShown = (span) => (span.side ?? "output") === "output" && !span.output;
   return {
-    spans: spans.map(({ text: _quote, start, end, ...fields }) => ({
+    spans: spans.filter(isShown).map(({ text: _quote, start, end, ...fields }) => ({
       ...withoutNulls(fields),
       start: index.toUtf16(start),
       end: index.toUtf16(end),
     })),
+    carried: spans.filter((span) => !isShown(span)),
     answers: { ...answers },
   };
 }

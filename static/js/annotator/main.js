@@ -115,8 +115,8 @@ class Desk {
   }
 
   save() {
-    const { text, spans, answers } = this.store;
-    const content = encode(text, spans, answers, this.complete ? "complete" : "draft");
+    const { text, spans, carried, answers } = this.store;
+    const content = encode(text, spans, carried, answers, this.complete ? "complete" : "draft");
     this.autosave.schedule(this.position, { ...content, seconds: this.stopwatch?.seconds });
   }
 
@@ -275,9 +275,7 @@ async function loadCaret(desk) {
 function start() {
   const desk = new Desk();
   bindPanels();
-  for (const swatch of document.querySelectorAll("[data-color-of]")) {
-    swatch.style.setProperty("--c", desk.categories.get(swatch.dataset.colorOf).color);
-  }
+  for (const swatch of document.querySelectorAll("[data-color]")) swatch.style.setProperty("--c", swatch.dataset.color);
   byId("undo").addEventListener("click", () => desk.store.undo());
   byId("redo").addEventListener("click", () => desk.store.redo());
   desk.open(campaign.current);

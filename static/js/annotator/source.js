@@ -1,6 +1,7 @@
 // Renders a source for reading. Everything is put in place as text: nothing in a source can become markup.
 
-const OPEN_DEPTH = 2;
+/** Branches that lie this deep, or hold more entries, are folded at first. */
+const OPEN_DEPTH = 4;
 const OPEN_ENTRIES = 30;
 const TABLE_COLUMNS = 12;
 

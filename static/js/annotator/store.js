@@ -37,6 +37,8 @@ export class ItemStore extends EventTarget {
     this.rules = rules;
     this.exclusive = new Set(rules.categories.filter((category) => category.exclusive).map((category) => category.key));
     this.text = "";
+    /** Spans of other texts than the one on the page; they are saved as they came. */
+    this.carried = [];
     this.selected = null;
   }
 
@@ -61,8 +63,9 @@ export class ItemStore extends EventTarget {
   }
 
   /** Shows another item; what came before cannot be undone into it. */
-  load({ text, spans, answers }) {
+  load({ text, spans, carried, answers }) {
     this.text = text;
+    this.carried = carried;
     this.#past = [];
     this.#future = [];
     this.#spans = this.#numbered(spans);
@@ -73,8 +76,9 @@ export class ItemStore extends EventTarget {
   }
 
   /** Takes over another version of the same item as one step, so that undo brings back the annotator's own. */
-  replace({ spans, answers }) {
+  replace({ spans, carried, answers }) {
     this.#remember(null, this.#answers);
+    this.carried = carried;
     this.#spans = this.#numbered(spans);
     this.#answers = { ...answers };
     this.selected = null;

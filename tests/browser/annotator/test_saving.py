@@ -6,8 +6,9 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 from sqlalchemy import select, update
 
-from spanplat.models import Assignment
+from spanplat.models import Assignment, Example, SourceText
 from spanplat.services.claims import expire_leases
+from spanplat.text import sha256_of
 from tests.browser.annotator.person import Annotator, AnnotatorIn, OpenStudy
 from tests.browser.conftest import LiveServer
 
@@ -172,3 +173,33 @@ def test_submitting_many_times_shows_one_and_the_same_page(annotator: Annotator,
         again = page.request.post(f"{page.url.removesuffix('/submit')}/submit")
         assert again.ok
         assert "DONE123" in again.text()
+
+
+def test_spans_of_another_text_are_carried_along_untouched(
+    annotator: Annotator, live_server: LiveServer, open_study: OpenStudy
+) -> None:
+    categories = [{"name": "Incorrect"}, {"name": "Omission", "side": "source"}]
+    annotator.begin(open_study(TEXT, categories=categories))
+    source = "The hotel has a pool."
+    with live_server.database.transaction() as session:
+        example_id = session.scalars(select(Example.id)).one()
+        session.add(SourceText(example_id=example_id, field="facts", text=source, text_sha256=sha256_of(source)))
+    address = f"{annotator.base}/items/1"
+    omission = {"start": 14, "end": 20, "category": "omission", "text": "a pool", "side": "source", "field": "facts"}
+    field = annotator.page.request.put(address, data={"revision": 0, "status": "draft", "spans": [omission]})
+    assert field.ok, field.text()
+    annotator.page.reload()
+    assert annotator.shown() == []
+    annotator.drag("Hudson")
+    expect(annotator.rows).to_have_count(1)
+    annotator.saved()
+    spans = annotator.page.request.get(address).json()["spans"]
+    assert sorted(span["category"] for span in spans) == ["incorrect", "omission"]
+
+
+def test_leaving_the_study_is_two_clicks_away(annotator: Annotator, open_study: OpenStudy) -> None:
+    annotator.begin(open_study(TEXT))
+    annotator.page.keyboard.press("i")
+    annotator.page.get_by_text("Leave the study").click()
+    annotator.page.get_by_role("button", name="Withdraw from the study").click()
+    expect(annotator.page.get_by_role("heading", name="You withdrew from this study")).to_be_visible()
