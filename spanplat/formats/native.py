@@ -20,6 +20,7 @@ from pydantic import ValidationError
 from spanplat.errors import InvalidInput
 from spanplat.formats.json_lines import decode_json, read_json_lines
 from spanplat.formats.problem import Problem
+from spanplat.formats.spreadsheets import needs_apostrophe
 from spanplat.schemas.record import AnnotationRecord, SpanRecord
 
 _FIELDS = tuple(name for name in AnnotationRecord.model_fields if name != "spans")
@@ -27,9 +28,6 @@ _SPAN_FIELDS = tuple(SpanRecord.model_fields)
 _JSON_FIELDS = frozenset({"item", "answers", "check", "attributes", "origin"})
 _NUMBER = "annotation"
 CSV_COLUMNS: tuple[str, ...] = (_NUMBER, *_FIELDS, *(f"span_{name}" for name in _SPAN_FIELDS))
-
-# What spreadsheets take for the start of a formula, full-width forms and the blanks they skip included.
-_FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠|%")
 
 
 def write_jsonl(records: Iterable[AnnotationRecord]) -> Iterator[str]:
@@ -134,7 +132,7 @@ def _cell(name: str, value: Any, record: type[AnnotationRecord] | type[SpanRecor
         return ""
     text = json.dumps(value, ensure_ascii=False) if name in _JSON_FIELDS else str(value)
     empty_but_not_null = not text and record.model_fields[name].default is None
-    return f"'{text}" if empty_but_not_null or text.startswith(("'", *_FORMULA_STARTS)) else text
+    return f"'{text}" if empty_but_not_null or needs_apostrophe(text) else text
 
 
 def _values(cells: dict[str, str], record: type[AnnotationRecord] | type[SpanRecord]) -> dict[str, Any]:

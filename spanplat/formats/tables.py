@@ -1,105 +1,140 @@
-"""Rows of a table, whatever file they stand in: JSON lines, a JSON list, or CSV with commas, semicolons or tabs."""
+"""A table of figures as CSV, JSON and LaTeX: the same rows as on the page, in full precision where a program reads them."""
 
 import csv
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, Literal, NamedTuple
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from spanplat.errors import InvalidInput, NotFound
-from spanplat.formats.json_lines import JsonLine, decode_json, read_json_lines
-from spanplat.formats.problem import Problem
+from spanplat.formats.spreadsheets import needs_apostrophe
 
-TableFormat = Literal["jsonl", "csv", "json"]
-
-_BY_SUFFIX: dict[str, TableFormat] = {
-    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "csv",
-}  # fmt: skip
+Cell = str | int | float | None
+"""None is undefined or does not apply."""
 
 
-class Row(NamedTuple):
-    """The cells of a row by column, and the line it begins on (in a JSON list: its position, counted from 1)."""
+@dataclass(frozen=True)
+class Table:
+    """Named columns and rows of cells."""
 
-    line: int
-    cells: dict[str, Any]
+    name: str
+    """Stem of the file's name."""
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    caption: str = ""
+    """What the table shows and how it was computed."""
 
 
-def detect_table(path: Path) -> TableFormat:
-    """Tell the format of a file from its name, else from its first line.
+def to_csv(table: Table) -> str:
+    r"""Write CSV; an undefined cell is empty, and text that a spreadsheet would run has an apostrophe in front.
 
-    Raises
-    ------
-    NotFound
-        There is no such file.
+    >>> to_csv(Table("t", ["campaign", "F1"], [["=cmd", -0.25], ["b", None]]))
+    "campaign,F1\r\n'=cmd,-0.25\r\nb,\r\n"
     """
-    if not path.is_file():
-        raise NotFound(f"There is no file {path}.")
-    known = _BY_SUFFIX.get(path.suffix.lower())
-    if known is not None:
-        return known
-    with path.open("rb") as file:
-        first = file.readline().removeprefix(b"\xef\xbb\xbf").strip()
-    if first.startswith(b"{") and first.endswith(b"}"):
-        return "jsonl"
-    return "json" if first.startswith((b"[", b"{")) else "csv"
+    lines = io.StringIO()
+    writer = csv.writer(lines, lineterminator="\r\n")
+    writer.writerow([_guarded(column) for column in table.columns])
+    writer.writerows([[_guarded(cell) for cell in row] for row in table.rows])
+    return lines.getvalue()
 
 
-def read_rows(path: Path, table: TableFormat) -> Iterator[Row | Problem]:
-    """Yield the rows of a file; a problem for each that is not a row.
+def to_json(table: Table) -> str:
+    """Write one JSON document: the caption, the columns, and the rows as objects; an undefined cell is null.
 
-    Raises
-    ------
-    InvalidInput
-        A CSV file is not UTF-8, or names a column twice.
+    >>> json.loads(to_json(Table("t", ["campaign", "F1"], [["b", None]])))["rows"]
+    [{'campaign': 'b', 'F1': None}]
     """
-    if table == "csv":
-        yield from _csv_rows(path)
-        return
-    for entry in read_json_lines(path) if table == "jsonl" else read_json_list(path):
-        if isinstance(entry, Problem):
-            yield entry
-        elif isinstance(entry.value, dict):
-            yield Row(entry.line, entry.value)
-        else:
-            reason = f"is a JSON {type(entry.value).__name__}, not an object of columns and values"
-            yield Problem(path, entry.line, reason, str(entry.value))
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    document = {"name": table.name, "caption": table.caption, "columns": list(table.columns), "rows": rows}
+    return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
-def read_json_list(path: Path) -> Iterator[JsonLine | Problem]:
-    """Yield the entries of a JSON list, which may be the only list in an object (``{"forecasts": […]}``), with their position."""
-    try:
-        value = decode_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
-    except ValueError as error:
-        yield Problem(path, 0, str(error))
-        return
-    lists = [inner for inner in value.values() if isinstance(inner, list)] if isinstance(value, dict) else [value]
-    if len(lists) != 1 or not isinstance(lists[0], list):
-        yield Problem(path, 0, "is neither a JSON list nor an object with one list in it")
-        return
-    for position, entry in enumerate(lists[0], start=1):
-        yield JsonLine(entry, position)
+def to_latex(table: Table) -> str:
+    r"""Write a LaTeX table (package booktabs); figures have three decimals, an undefined one is a dash.
+
+    >>> print(to_latex(Table("t", ["campaign", "F1"], [["o3_mini", 0.29179]])))
+    \begin{table}
+      \centering
+      \begin{tabular}{lr}
+        \toprule
+        campaign & F1 \\
+        \midrule
+        o3\_mini & 0.292 \\
+        \bottomrule
+      \end{tabular}
+    \end{table}
+    <BLANKLINE>
+    """
+    alignment = "".join("r" if _is_numeric(table, place) else "l" for place in range(len(table.columns)))
+    lines = [
+        r"\begin{table}",
+        r"  \centering",
+        *([rf"  \caption{{{_escaped(table.caption)}}}"] if table.caption else []),
+        rf"  \begin{{tabular}}{{{alignment}}}",
+        r"    \toprule",
+        f"    {_latex_row(table.columns)}",
+        r"    \midrule",
+        *(f"    {_latex_row(row)}" for row in table.rows),
+        r"    \bottomrule",
+        r"  \end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
 
 
-def _csv_rows(path: Path) -> Iterator[Row | Problem]:
-    csv.field_size_limit(sys.maxsize)  # texts may be longer than the 128 KB that the csv module allows by default
-    with path.open(encoding="utf-8-sig", newline="") as lines:
-        start = 1
-        try:
-            first = lines.readline()
-            lines.seek(0)
-            rows = csv.reader(lines, delimiter=max(",;\t", key=first.count), strict=True)
-            header = next(rows, [])
-            if len(set(header)) < len(header):
-                raise InvalidInput(f"{path}: the header names a column twice.")
-            start = rows.line_num + 1
-            for row in rows:
-                if row and len(row) != len(header):
-                    reason = f"has {len(row)} cells where the header has {len(header)}"
-                    yield Problem(path, start, reason, repr(row))
-                elif row:
-                    yield Row(start, dict(zip(header, row, strict=True)))
-                start = rows.line_num + 1
-        except UnicodeDecodeError as error:
-            raise InvalidInput(f"{path} is not UTF-8. Save it as UTF-8.") from error
-        except csv.Error as error:
-            yield Problem(path, start, f"is cut off or not CSV from here on: {error}")
+WRITERS: Mapping[str, tuple[Callable[[Table], str], str, str]] = {
+    "csv": (to_csv, "text/csv", "csv"),
+    "json": (to_json, "application/json", "json"),
+    "latex": (to_latex, "application/x-tex", "tex"),
+}
+"""By format: how to write it, its media type, and the ending of its files."""
+
+
+def _guarded(cell: Cell) -> Cell:
+    return f"'{cell}" if isinstance(cell, str) and needs_apostrophe(cell) else cell
+
+
+def _is_numeric(table: Table, place: int) -> bool:
+    cells = [row[place] for row in table.rows if row[place] is not None]
+    return bool(cells) and all(isinstance(cell, int | float) for cell in cells)
+
+
+def _latex_row(cells: Sequence[Cell]) -> str:
+    return " & ".join(_latex_cell(cell) for cell in cells) + r" \\"
+
+
+def _latex_cell(cell: Cell) -> str:
+    if cell is None:
+        return "--"
+    if isinstance(cell, float):
+        text = f"{cell:.3f}"
+        return f"${text}$" if text.startswith("-") else text
+    return _escaped(str(cell))
+
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\{",
+        "}": r"\}",
+        "$": r"\$",
+        "&": r"\&",
+        "#": r"\#",
+        "_": r"\_",
+        "%": r"\%",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "γ": r"$\gamma$",
+        "τ": r"$\tau$",
+        "ρ": r"$\rho$",
+        "Δ": r"$\Delta$",
+        "∅": r"$\emptyset$",
+        "\n": " ",
+    }
+)
+
+
+def _escaped(text: str) -> str:
+    return text.translate(_LATEX)

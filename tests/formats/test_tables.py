@@ -1,81 +1,42 @@
-"""Rows of tables, and what is said of files that are damaged."""
+"""Tables of figures as files."""
 
-from pathlib import Path
+import csv
+import io
+import json
 
-import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from spanplat.errors import InvalidInput, NotFound
-from spanplat.formats.problem import Problem
-from spanplat.formats.tables import Row, detect_table, read_json_list, read_rows
+from spanplat.formats.spreadsheets import FORMULA_STARTS
+from spanplat.formats.tables import Cell, Table, to_csv, to_json, to_latex
 
-
-@pytest.mark.parametrize(
-    ("name", "content", "expected"),
-    [
-        ("a.NDJSON", "", "jsonl"), ("a.tsv", "", "csv"), ("a.json", "", "json"),
-        ("a", '\ufeff{"a": 1}\n{"a": 2}', "jsonl"), ("a", '{\n"a": [1]}', "json"), ("a.txt", "[1]", "json"), ("a.txt", "a,b\n", "csv"),
-    ],
-)  # fmt: skip
-def test_a_format_is_told_by_name_or_first_line(tmp_path: Path, name: str, content: str, expected: str) -> None:
-    path = tmp_path / name
-    path.write_text(content, encoding="utf-8")
-    assert detect_table(path) == expected
+cells = st.one_of(
+    st.none(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(st.characters(codec="utf-8"))
+)
 
 
-def test_a_missing_file_has_no_format(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match=r"no file .*gone\.csv"):
-        detect_table(tmp_path / "gone.csv")
+@given(st.lists(st.tuples(cells, cells), max_size=5))
+def test_json_gives_back_the_rows(rows: list[tuple[Cell, Cell]]) -> None:
+    read = json.loads(to_json(Table("t", ["a", "b"], rows)))["rows"]
+    assert [(row["a"], row["b"]) for row in read] == rows
 
 
-def test_line_numbers_count_lines_inside_cells(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_bytes(b'k,t\n1,"a\n\nb"\n\n2,c\n')
-    assert list(read_rows(path, "csv")) == [Row(2, {"k": "1", "t": "a\n\nb"}), Row(6, {"k": "2", "t": "c"})]
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1))
+def test_no_text_in_csv_begins_like_a_formula(text: str) -> None:
+    rows = list(csv.reader(io.StringIO(to_csv(Table("t", [text], [[text]])), newline="")))
+    assert rows == [[rows[0][0]], [rows[0][0]]]
+    assert not rows[0][0].startswith(FORMULA_STARTS)
+    assert rows[0][0].removeprefix("'") == text.removeprefix("'")
 
 
-def test_a_csv_file_cut_inside_a_cell_says_where(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text('k,t\n1,a\n2,"cut')
-    first, cut = read_rows(path, "csv")
-    assert first == Row(2, {"k": "1", "t": "a"})
-    assert isinstance(cut, Problem)
-    assert cut.line == 3
-    assert cut.reason.startswith("is cut off or not CSV from here on")
+def test_csv_keeps_full_precision_and_negative_numbers_are_numbers() -> None:
+    assert to_csv(Table("t", ["x"], [[-0.1234567890123]])) == "x\r\n-0.1234567890123\r\n"
 
 
-def test_a_csv_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("k,t\n1,caf\u00e9\n", encoding="utf-16")
-    with pytest.raises(InvalidInput, match=r"a\.csv is not UTF-8.*Save it as UTF-8"):
-        list(read_rows(path, "csv"))
-
-
-def test_a_header_with_a_column_twice_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("t,t\na,b\n")
-    with pytest.raises(InvalidInput, match="names a column twice"):
-        list(read_rows(path, "csv"))
-
-
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        ('{"a": [1], "b": [2]}', "is neither a JSON list nor an object with one list in it"),
-        ('"text"', "is neither a JSON list nor an object with one list in it"),
-        ("[1,\n2", "is not JSON: Expecting ',' delimiter (line 2, column 2)"),
-        ("[" * 200_000, "is not usable JSON: it is nested too deeply"),
-    ],
-)  # fmt: skip
-def test_a_json_file_without_one_list_is_a_problem(tmp_path: Path, content: str, reason: str) -> None:
-    path = tmp_path / "a.json"
-    path.write_text(content)
-    assert list(read_json_list(path)) == [Problem(path, 0, reason)]
-
-
-def test_an_entry_that_is_no_row_is_a_problem_at_its_position(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    path.write_text('[{"t": "a"}, 5]')
-    assert list(read_rows(path, "json")) == [
-        Row(1, {"t": "a"}),
-        Problem(path, 2, "is a JSON int, not an object of columns and values", "5"),
-    ]
+def test_latex_escapes_what_has_a_meaning_and_aligns_numbers() -> None:
+    written = to_latex(Table("t", ["50 % & more", "γ"], [["a_b\\c", -0.12345], ["{x}", None]], "S∅ of #1"))
+    assert r"\begin{tabular}{lr}" in written
+    assert r"50 \% \& more & $\gamma$ \\" in written
+    assert r"a\_b\textbackslash{}c & $-0.123$ \\" in written
+    assert r"\{x\} & -- \\" in written
+    assert r"\caption{S$\emptyset$ of \#1}" in written
