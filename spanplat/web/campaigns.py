@@ -72,7 +72,7 @@ def unplaced(slug: str) -> str:
 def definition(slug: str) -> str:
     """Show the definition, as the file that creates the same campaign again."""
     campaign = find_campaign(reading(), slug)
-    content = definition_of(campaign).model_dump(mode="json", exclude_defaults=True)
+    content = definition_of(campaign).model_dump(mode="json", exclude_none=True)
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
     return render_template("campaign/definition.html", campaign=campaign, progress=progress_of(campaign), text=text)
 

@@ -5,6 +5,7 @@ their address together.
 """
 
 import hashlib
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -75,14 +76,16 @@ def _prepare(source: Path, cache: Path, digest: str) -> Path:
         except OSError:
             if not folder.is_dir():
                 raise
-    _forget_old_builds(cache)
+    os.utime(folder)  # the copy has the source's times; here its age counts
+    _forget_old_builds(cache, folder)
     return folder
 
 
-def _forget_old_builds(cache: Path) -> None:
+def _forget_old_builds(cache: Path, current: Path) -> None:
     """Remove all but the newest builds; a running older server may still need the one before."""
     builds = sorted(
-        (path for path in cache.iterdir() if not path.name.startswith("new-")), key=lambda path: path.stat().st_mtime
+        (path for path in cache.iterdir() if path != current and not path.name.startswith("new-")),
+        key=lambda path: path.stat().st_mtime,
     )
-    for build in builds[:-_KEPT_BUILDS]:
+    for build in builds[: 1 - _KEPT_BUILDS]:
         shutil.rmtree(build, ignore_errors=True)

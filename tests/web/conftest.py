@@ -82,7 +82,7 @@ def demo(tmp_path: Path, demo_template: bytes) -> Iterator[Database]:
 @pytest.fixture
 def app(demo: Database, web_home: Path) -> Flask:
     """The application over the demo."""
-    return create_app(Settings(home=web_home, _env_file=None), demo)  # type: ignore[call-arg]
+    return create_app(Settings(home=web_home, _env_file=None), demo)
 
 
 @pytest.fixture

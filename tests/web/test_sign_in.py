@@ -106,7 +106,7 @@ def test_the_cookie_is_for_this_site_and_out_of_reach_of_scripts(stranger: Any) 
 
 
 def test_behind_encryption_the_cookie_travels_encrypted_only(demo: Database, web_home: Any) -> None:
-    settings = Settings(home=web_home, base_url="https://study.example.org", _env_file=None)  # type: ignore[call-arg]
+    settings = Settings(home=web_home, base_url="https://study.example.org", _env_file=None)
     client = create_app(settings, demo).test_client()
     response = client.get("/", headers={"X-Forwarded-Proto": "https"})
     cookie = response.headers["Set-Cookie"]
