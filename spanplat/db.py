@@ -65,7 +65,7 @@ class Database:
     url
         SQLAlchemy URL, SQLite or PostgreSQL (psycopg 3).
     pool_size
-        Connections kept open per process (PostgreSQL).
+        Connections kept open per process; twice as many may be open at a time.
 
     Raises
     ------
@@ -98,8 +98,8 @@ class Database:
     def transaction(self) -> Iterator[Session]:
         """Give a session that may write; commit when the block ends, roll back when it raises."""
         with (
-            self.write_queue.turn() if self.write_queue else contextlib.nullcontext(),
             self._connect(writes=True) as connection,
+            self.write_queue.turn() if self.write_queue else contextlib.nullcontext(),
             connection.begin(),
             Session(connection, expire_on_commit=False) as session,
         ):
@@ -131,7 +131,13 @@ class Database:
 def _create_engine(url: str, pool_size: int) -> Engine:
     if not url.startswith("sqlite"):
         return create_engine(url, pool_size=pool_size, max_overflow=pool_size, pool_pre_ping=True)
-    engine = create_engine(url, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000, "check_same_thread": False})
+    engine = create_engine(
+        url,
+        pool_size=pool_size,
+        max_overflow=pool_size,
+        pool_use_lifo=True,  # the connection used last has the pages in its cache
+        connect_args={"timeout": BUSY_TIMEOUT_MS / 1000, "check_same_thread": False},
+    )
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine

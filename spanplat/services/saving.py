@@ -8,34 +8,32 @@ is noticed and the save starts over.
 import contextlib
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Row, delete, insert, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import delete, select, update
+from sqlalchemy.orm import Session, aliased
 
 from spanplat.db import Database
 from spanplat.errors import Conflict, Gone, NotFound
-from spanplat.models import (
-    Annotation,
-    Assignment,
-    AssignmentStatus,
-    BatchItem,
-    Campaign,
-    ItemOutput,
-    Output,
-    Participation,
-    SourceText,
-    Span,
-)
-from spanplat.models.statements import insert_absent, rows_changed
+from spanplat.models import Assignment, AssignmentStatus, Campaign
+from spanplat.models.statements import rows_changed
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.submission import Submission, SubmittedSpan
 from spanplat.services.claims import lease_end
 from spanplat.services.definitions import category_ids, parsed_definition
 from spanplat.services.requirements import ItemTexts, check_submission
+from spanplat.services.save_statements import (
+    ADD_ANNOTATION,
+    ADD_SPANS,
+    FIND_SOURCE_TEXTS,
+    FIND_WORK,
+    REMOVE_SPANS,
+    RENEW_LEASE,
+    STORE_ANNOTATION,
+)
 
 ATTEMPTS = 3
 """How often a save starts over when the state changed between reading and writing."""
@@ -67,6 +65,14 @@ class _StateChangedError(Exception):
     """What was read is no longer so; the save starts over."""
 
 
+class Stored(NamedTuple):
+    """The annotation that is stored on an item."""
+
+    revision: int
+    request_sha256: str | None
+    late: bool
+
+
 @dataclass(frozen=True)
 class Seat:
     """The seat a token holds, and one item of its batch."""
@@ -80,6 +86,9 @@ class Seat:
     definition: CampaignDefinition
     category_ids: Mapping[str, int]
     item_id: int
+    outputs: Sequence[str]
+    """Texts of the item's outputs, in the order shown."""
+    stored: Stored | None
 
 
 def save_item(database: Database, token: str, position: int, submission: Submission, now: datetime) -> Saved:
@@ -104,7 +113,7 @@ def save_item(database: Database, token: str, position: int, submission: Submiss
     for _ in range(ATTEMPTS):
         with database.reading() as session:
             seat = _find_seat(session, token, position)
-            stored = _stored_annotation(session, seat)
+            stored = seat.stored
             if stored is not None and (stored.request_sha256, stored.revision) == (digest, submission.revision + 1):
                 return _acknowledge(seat, stored.revision, late=stored.late)
             if seat.ended or seat.status in (
@@ -117,7 +126,7 @@ def save_item(database: Database, token: str, position: int, submission: Submiss
                 )
             if submission.revision != (stored.revision if stored else 0):
                 raise StaleRevision(stored.revision if stored else 0)
-            check_submission(seat.definition, texts_of(session, seat.item_id), submission)
+            check_submission(seat.definition, _texts(session, seat, submission), submission)
         with contextlib.suppress(_StateChangedError):
             with database.transaction() as session:
                 held = _hold_seat(session, seat, now)
@@ -140,133 +149,90 @@ def _digest(submission: Submission) -> str:
 
 
 def _find_seat(session: Session, token: str, position: int) -> Seat:
-    row = session.execute(
-        select(
-            Assignment.id,
-            Assignment.status,
-            Participation.ended,
-            Assignment.batch_id,
-            Assignment.slot,
-            Assignment.repeat,
-            Campaign.id,
-            Campaign.definition_sha256,
-            BatchItem.item_id,
-        )
-        .join(Participation, Participation.id == Assignment.participation_id)
-        .join(Campaign, Campaign.id == Assignment.campaign_id)
-        .outerjoin(BatchItem, (BatchItem.batch_id == Assignment.batch_id) & (BatchItem.position == position))
-        .where(Participation.token == token)
-        .order_by(Assignment.claimed_at.desc(), Assignment.id.desc())
-        .limit(1)
-    ).first()
-    if row is None:
+    rows = session.execute(FIND_WORK, {"token": token, "position": position}).all()
+    if not rows:
         raise NotFound("this link is not known, or no batch was taken with it yet; open the start link again")
-    assignment_id, status, ended, batch_id, slot, repeat, campaign_id, definition_sha256, item_id = row
-    if item_id is None:
+    row = rows[0]
+    if row.item_id is None:
         raise NotFound(f"the batch has no item at position {position}")
     definition = parsed_definition(
-        definition_sha256, lambda: session.scalars(select(Campaign.definition).where(Campaign.id == campaign_id)).one()
+        row.definition_sha256,
+        lambda: session.scalars(select(Campaign.definition).where(Campaign.id == row.campaign_id)).one(),
     )
     return Seat(
-        assignment_id,
-        status,
-        ended is not None,
-        batch_id,
-        slot,
-        repeat,
-        definition,
-        category_ids(session, campaign_id, definition_sha256),
-        item_id,
+        assignment_id=row.id,
+        status=row.status,
+        ended=row.ended is not None,
+        batch_id=row.batch_id,
+        slot=row.slot,
+        repeat=row.repeat,
+        definition=definition,
+        category_ids=category_ids(session, row.campaign_id, row.definition_sha256),
+        item_id=row.item_id,
+        outputs=[other.text for other in rows if other.id == row.id],
+        stored=None if row.revision is None else Stored(row.revision, row.request_sha256, row.late),
     )
 
 
-def _stored_annotation(session: Session, seat: Seat) -> Row[int, int, str | None, bool] | None:
-    return session.execute(
-        select(Annotation.id, Annotation.revision, Annotation.request_sha256, Annotation.late).where(
-            Annotation.assignment_id == seat.assignment_id, Annotation.item_id == seat.item_id
-        )
-    ).first()
-
-
-def texts_of(session: Session, item_id: int) -> ItemTexts:
-    """Return the texts that spans of an item index."""
-    outputs = session.scalars(
-        select(Output.text)
-        .join(ItemOutput, ItemOutput.output_id == Output.id)
-        .where(ItemOutput.item_id == item_id)
-        .order_by(ItemOutput.position)
-    ).all()
-    source = session.execute(
-        select(SourceText.field, SourceText.text)
-        .join(Output, Output.example_id == SourceText.example_id)
-        .join(ItemOutput, ItemOutput.output_id == Output.id)
-        .where(ItemOutput.item_id == item_id, ItemOutput.position == 0)
-    )
-    return ItemTexts(outputs, {field: text for field, text in source})
+def _texts(session: Session, seat: Seat, submission: Submission) -> ItemTexts:
+    """Return the texts that the submitted spans index."""
+    source: dict[str, str] = {}
+    if any(span.side == "source" for span in submission.spans):
+        rows = session.execute(FIND_SOURCE_TEXTS, {"item_id": seat.item_id})
+        source = {field: text for field, text in rows}
+    return ItemTexts(seat.outputs, source)
 
 
 def _hold_seat(session: Session, seat: Seat, now: datetime) -> bool:
     """Renew the lease; an expired seat nobody has taken is taken back. Tells whether the seat is ours."""
-    renewal = update(Assignment).values(lease_expires_at=lease_end(seat.definition, now))
-    renewed = session.execute(
-        renewal.where(Assignment.id == seat.assignment_id, Assignment.status == AssignmentStatus.HELD)
-    )
-    if rows_changed(renewed):
+    lease = lease_end(seat.definition, now)
+    if rows_changed(session.execute(RENEW_LEASE, {"seat_id": seat.assignment_id, "lease_end": lease})):
         return True
+    mine = aliased(Assignment)
     replacement = delete(Assignment).where(
         Assignment.batch_id == seat.batch_id,
         Assignment.slot == seat.slot,
         Assignment.repeat == seat.repeat,
         Assignment.status == AssignmentStatus.OPEN,
-        select(Assignment.id)
-        .where(Assignment.id == seat.assignment_id, Assignment.status == AssignmentStatus.EXPIRED)
-        .exists(),
+        select(mine.id).where(mine.id == seat.assignment_id, mine.status == AssignmentStatus.EXPIRED).exists(),
     )
     if not rows_changed(session.execute(replacement)):
         return False
-    session.execute(renewal.where(Assignment.id == seat.assignment_id).values(status=AssignmentStatus.HELD))
+    session.execute(
+        update(Assignment)
+        .where(Assignment.id == seat.assignment_id)
+        .values(status=AssignmentStatus.HELD, lease_expires_at=lease)
+    )
     return True
 
 
 def _store(session: Session, seat: Seat, submission: Submission, digest: str, now: datetime, *, late: bool) -> None:
     """Write the annotation, provided that it still is at the revision the page started from."""
-    key = {"assignment_id": seat.assignment_id, "item_id": seat.item_id}
     if submission.revision == 0:
-        insert_absent(
-            session,
-            Annotation,
-            [key | {"status": "draft", "revision": 0, "answers": {}, "late": late, "started_at": now}],
+        session.execute(
+            ADD_ANNOTATION[session.get_bind().dialect.name],
+            {"seat_id": seat.assignment_id, "item_id": seat.item_id, "late": late, "now": now},
         )
     annotation_id = session.scalar(
-        update(Annotation)
-        .where(
-            Annotation.assignment_id == seat.assignment_id,
-            Annotation.item_id == seat.item_id,
-            Annotation.revision == submission.revision,
-            select(Assignment.id)
-            .where(
-                Assignment.id == seat.assignment_id,
-                Assignment.status.in_((AssignmentStatus.HELD, AssignmentStatus.EXPIRED, AssignmentStatus.RETURNED)),
-            )
-            .exists(),
-        )
-        .values(
-            status=submission.status,
-            revision=submission.revision + 1,
-            request_sha256=digest,
-            answers=submission.answers,
-            seconds=submission.seconds,
-            late=late,
-            completed_at=now if submission.status == "complete" else None,
-        )
-        .returning(Annotation.id)
+        STORE_ANNOTATION,
+        {
+            "seat_id": seat.assignment_id,
+            "of_item": seat.item_id,
+            "from_revision": submission.revision,
+            "new_status": submission.status,
+            "digest": digest,
+            "new_answers": submission.answers,
+            "new_seconds": submission.seconds,
+            "is_late": late,
+            "completed": now if submission.status == "complete" else None,
+        },
     )
     if annotation_id is None:
         raise _StateChangedError
     if submission.revision:
-        session.execute(delete(Span).where(Span.annotation_id == annotation_id))
+        session.execute(REMOVE_SPANS, {"of_annotation": annotation_id})
     if submission.spans:
-        session.execute(insert(Span), [_row(span, annotation_id, n, seat) for n, span in enumerate(submission.spans)])
+        session.execute(ADD_SPANS, [_row(span, annotation_id, n, seat) for n, span in enumerate(submission.spans)])
 
 
 def _row(span: SubmittedSpan, annotation_id: int, position: int, seat: Seat) -> dict[str, Any]:
