@@ -1,7 +1,9 @@
 """Configuration from the environment (``SPANPLAT_…``) and ``.env``; every setting has a safe default."""
 
+import contextlib
 import os
 import secrets
+import tempfile
 from functools import cached_property
 from pathlib import Path
 
@@ -58,17 +60,27 @@ class Settings(BaseSettings):
         return self.home
 
     def session_key(self) -> str:
-        """Return the key that signs sessions, generating it into the home (mode 0600) on first use."""
+        """Return the key that signs sessions, generating it into the home (mode 0600) on first use.
+
+        Raises
+        ------
+        InvalidInput
+            If the home cannot be created, or the key's file is empty.
+        """
         if self.secret_key:
             return self.secret_key
         path = self.make_home() / "secret-key"
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            return path.read_text().strip()
-        with os.fdopen(descriptor, "w") as file:
-            key = secrets.token_urlsafe(48)
-            file.write(key)
+        if not path.exists():
+            # Written apart and linked whole, so that a process that starts at the same moment never reads half a key.
+            descriptor, draft = tempfile.mkstemp(dir=self.home, prefix="secret-key-")  # mode 0600
+            with os.fdopen(descriptor, "w") as file:
+                file.write(secrets.token_urlsafe(48))
+            with contextlib.suppress(FileExistsError):
+                os.link(draft, path)
+            Path(draft).unlink()
+        key = path.read_text().strip()
+        if not key:
+            raise InvalidInput(f"{path} is empty; delete it, and a new key is made (everybody signs in again)")
         return key
 
 
@@ -85,3 +97,5 @@ def load_settings() -> Settings:
     except ValidationError as error:
         problems = "\n".join(f"SPANPLAT_{str(p['loc'][0]).upper()}: {p['msg']}" for p in error.errors())
         raise InvalidInput(f"a setting is not valid:\n{problems}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(".env is not UTF-8; save it as UTF-8") from error

@@ -17,7 +17,8 @@ VERSION = "overlap-1"
 SUPPORT = "source-overlap"
 """Key of the answer: share of the output's word forms that the source contains, from 0 to 1."""
 
-_TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:[’'-][^\W\d_]+)*")
+_WORD = r"[^\W\d_][^\W\d_\u0300-\u036f]*"  # an accent may stand as a character of its own, after its letter
+_TOKEN = re.compile(rf"\d+(?:[.,:]\d+)*|{_WORD}(?:[’'-]{_WORD})*")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _GAP = re.compile(r"[ \t]*[%°€$£]?[ \t]*")
 _SHORTEST_CONTENT_WORD = 4
@@ -114,7 +115,7 @@ class _Support:
     def covers(self, token: Token) -> bool:
         """Tell whether a token is supported; function words always are."""
         form = token.form
-        if form[0].isdigit():
+        if form[:1].isdigit():
             return form in self._forms or all(value in self._numbers for value in _values(form))
         if len(form) < _SHORTEST_CONTENT_WORD or form in _FUNCTION_WORDS or form in self._forms:
             return True

@@ -1,5 +1,6 @@
 """How people arrive from each crowdsourcing platform: reading the parameters of a start link."""
 
+import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,13 +46,17 @@ def read_arrival(settings: PlatformSettings, query: Mapping[str, str]) -> Arriva
     Raises
     ------
     InvalidInput
-        If the platform's parameters are missing or too long.
+        If the platform's parameters are missing, too long, or hold control characters.
     """
     if any(len(value) > MAX_PARAMETER_LENGTH for value in query.values()):
         raise InvalidInput(f"a parameter of the link is longer than {MAX_PARAMETER_LENGTH} characters")
+    if not all(value.isprintable() for value in query.values()):
+        raise InvalidInput(
+            "a parameter of the link holds characters that no id has; please open the link from where you got it"
+        )
     match settings.service:
         case "direct":
-            person = query.get("annotator") or f"anonymous-{secrets.token_hex(8)}"
+            person = query.get("annotator", "").strip() or f"anonymous-{secrets.token_hex(8)}"
             return Arrival("direct", person, f"direct:{person}", {})
         case "prolific":
             return _named(settings.service, PROLIFIC, query)
@@ -72,4 +77,6 @@ def _named(service: str, names: ParameterNames, query: Mapping[str, str], also: 
         )
     session = query.get(names.session, "").strip() or person
     parameters = {name: query[name] for name in (names.person, names.study, names.session, *also) if name in query}
-    return Arrival(service, person, f"{service}:{query.get(names.study, '')}:{session}", parameters)
+    # With the person, because a home-made pool may give everybody the same session.
+    key = json.dumps([service, query.get(names.study, ""), person, session], ensure_ascii=False)
+    return Arrival(service, person, key, parameters)

@@ -34,14 +34,23 @@ def departure(settings: PlatformSettings, outcome: str, parameters: Mapping[str,
     """
     code: str | None = getattr(settings.codes, outcome)
     if settings.service == "mturk":
-        host = urlsplit(parameters.get("turkSubmitTo", ""))
-        if host.scheme == "https" and host.netloc in MTURK_HOSTS and outcome != "no_consent":
-            fields = {"assignmentId": parameters.get("assignmentId", ""), "outcome": outcome}
-            return Departure(code, post_to=f"https://{host.netloc}/mturk/externalSubmit", post_fields=fields)
-        return Departure(code)
+        host = _mturk_host(parameters.get("turkSubmitTo", ""))
+        if host is None or outcome == "no_consent":
+            return Departure(code)
+        fields = {"assignmentId": parameters.get("assignmentId", ""), "outcome": outcome}
+        return Departure(code, post_to=f"https://{host}/mturk/externalSubmit", post_fields=fields)
     pattern = str(settings.completion_url) if settings.completion_url else None
     if settings.service == "prolific" and pattern is None:
         pattern = PROLIFIC_COMPLETE
     if pattern is None or (code is None and ("{code}" in pattern or "%7Bcode%7D" in pattern)):
         return Departure(code)
     return Departure(code, link=pattern.replace("%7Bcode%7D", "{code}").replace("{code}", code or ""))
+
+
+def _mturk_host(submit_to: str) -> str | None:
+    """Return the host of MTurk's submission address; None for any other, because the link's parameters can be forged."""
+    try:
+        parts = urlsplit(submit_to)
+    except ValueError:  # not an address at all
+        return None
+    return parts.netloc if parts.scheme == "https" and parts.netloc in MTURK_HOSTS else None

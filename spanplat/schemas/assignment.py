@@ -58,6 +58,9 @@ class ItemSettings(Strict):
     def _complete(self) -> "ItemSettings":
         if self.kind == "aspect" and not self.aspects:
             raise ValueError("items of kind 'aspect' need a list of aspects")
+        keys = [aspect.key for aspect in self.aspects]
+        if repeated := next((key for position, key in enumerate(keys) if key in keys[:position]), None):
+            raise ValueError(f"two aspects have the key {repeated!r}; rename one or remove it")
         if self.kind == "span" and self.spans_from is None:
             raise ValueError("items of kind 'span' need spans_from, the campaign whose spans are judged")
         return self

@@ -1,5 +1,6 @@
 """Reading a campaign definition from YAML, with errors that name the line and the path of what is wrong."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,9 @@ from spanplat.errors import InvalidInput
 from spanplat.schemas.definition import CampaignDefinition
 
 PathInFile = tuple[str | int, ...]
+
+DEEPEST = 50
+MOST_VALUES = 200_000
 
 
 @dataclass(frozen=True)
@@ -46,12 +50,13 @@ def parse_yaml(text: str, *, name: str = "definition") -> DefinitionSource:
         If the text is not YAML, or a mapping has a key twice.
     """
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        loader = _Loader(text)
+        node = loader.get_single_node()
         if node is None:
             raise InvalidInput(f"{name}: the file is empty; a campaign definition needs at least slug, title and data")
         lines: dict[PathInFile, int] = {}
         _walk(node, (), lines, name)
-        return DefinitionSource(name, yaml.safe_load(text), lines)
+        return DefinitionSource(name, loader.construct_document(node), lines)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else "?"
         raise InvalidInput(f"{name}:{line}: not valid YAML: {error.problem}") from error
@@ -59,7 +64,23 @@ def parse_yaml(text: str, *, name: str = "definition") -> DefinitionSource:
         raise InvalidInput(f"{name}: not valid YAML: {error}") from error
 
 
+class _Loader(yaml.SafeLoader):
+    """YAML in which ``yes``, ``no``, ``on`` and ``off`` are words, as YAML 1.2 has it: they are answers and settings here."""
+
+    yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("true|True|TRUE|false|False|FALSE"), list("tTfF"))
+
+
 def _walk(node: yaml.Node, path: PathInFile, lines: dict[PathInFile, int], name: str) -> None:
+    if len(path) > DEEPEST:
+        raise InvalidInput(f"{name}:{node.start_mark.line + 1}: lists and mappings are nested more than {DEEPEST} deep")
+    if len(lines) > MOST_VALUES:
+        raise InvalidInput(f"{name}: holds more than {MOST_VALUES:,} values (aliases count each time they are used)")
     lines[path] = node.start_mark.line + 1
     if isinstance(node, yaml.SequenceNode):
         for position, child in enumerate(node.value):
@@ -67,8 +88,12 @@ def _walk(node: yaml.Node, path: PathInFile, lines: dict[PathInFile, int], name:
     elif isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, child in node.value:
+            if not isinstance(key.value, str):
+                raise InvalidInput(f"{name}:{key.start_mark.line + 1}: a key must be a word, not a list or mapping")
             if key.value in seen:
-                raise InvalidInput(f"{name}:{key.start_mark.line + 1}: the key {key.value!r} stands here a second time")
+                raise InvalidInput(
+                    f"{name}:{key.start_mark.line + 1}: the key {key.value!r} stands here a second time; remove one"
+                )
             seen.add(key.value)
             _walk(child, (*path, key.value), lines, name)
             lines[*path, key.value] = key.start_mark.line + 1
@@ -92,6 +117,17 @@ def validate_definition(source: DefinitionSource) -> CampaignDefinition:
         raise InvalidInput("\n".join(_explain(source, problem) for problem in error.errors())) from error
 
 
+def define(content: dict[str, Any], name: str) -> CampaignDefinition:
+    """Validate a definition that was put together rather than written; ``name`` says from what, for messages.
+
+    Raises
+    ------
+    InvalidInput
+        With one line per problem.
+    """
+    return validate_definition(DefinitionSource(name, content, {}))
+
+
 def read_definition(text: str, *, name: str = "definition") -> CampaignDefinition:
     """Parse and validate a campaign definition; see `parse_yaml` and `validate_definition`."""
     return validate_definition(parse_yaml(text, name=name))
@@ -106,12 +142,21 @@ def _explain(source: DefinitionSource, problem: Any) -> str:
             return source.message(path, "is missing; add it")
         case "string_pattern_mismatch":
             return source.message(path, f"{problem['input']!r} does not have the form {problem['ctx']['pattern']}")
+        case "string_type":
+            return source.message(path, f"{problem['input']!r} is not text; put it in quotes")
+        case "union_tag_not_found":
+            return source.message(path, "type is missing; it says which kind this is")
+        case "union_tag_invalid":
+            context = problem["ctx"]
+            return source.message((*path, "type"), f"{context['tag']!r} is none of {context['expected_tags']}")
         case _:
             return source.message(path, str(problem["msg"]).removeprefix("Value error, "))
 
 
 def _path_in_file(source: DefinitionSource, path: PathInFile) -> PathInFile:
     """Leave out what pydantic inserts: it names the member of a union by its tag (questions, 0, slider, maximum)."""
+    if not source.lines:  # put together, not written in a file
+        return path
     known: PathInFile = ()
     for position, part in enumerate(path):
         if (*known, part) in source.lines or position == len(path) - 1:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, HttpUrl, StringConstraints
+from pydantic import Field, HttpUrl, StringConstraints, model_validator
 
 from spanplat.schemas.base import Strict
 from spanplat.schemas.questions import ChoiceQuestion
@@ -60,6 +60,13 @@ class ComprehensionQuestion(ChoiceQuestion):
     type: Literal["choice"] = "choice"
     answer: str
     """Key or label of the right option."""
+
+    @model_validator(mode="after")
+    def _answerable(self) -> "ComprehensionQuestion":
+        if not any(self.answer in (option.key, option.label) for option in self.options):
+            listed = ", ".join(option.key for option in self.options)
+            raise ValueError(f"the answer {self.answer!r} is not one of the options ({listed})")
+        return self
 
 
 class Comprehension(Strict):

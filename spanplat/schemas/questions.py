@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from spanplat.schemas.base import Strict
 from spanplat.schemas.slug import Slug, slugify
@@ -22,7 +22,7 @@ class Question(Strict):
     @classmethod
     def _derive_key(cls, value: Any) -> Any:
         if isinstance(value, dict) and not value.get("key") and isinstance(value.get("label"), str):
-            return {**value, "key": slugify(value["label"])[:60].strip("-")}
+            return {**value, "key": short_slug(value["label"])}
         return value
 
     def label_for(self, group: str | None) -> str:
@@ -40,10 +40,33 @@ class Option(Strict):
     @classmethod
     def _from_string(cls, value: Any) -> Any:
         if isinstance(value, str):
-            return {"key": slugify(value), "label": value}
-        if isinstance(value, dict) and "key" not in value and isinstance(value.get("label"), str):
-            return {**value, "key": slugify(value["label"])}
+            return {"key": short_slug(value), "label": value}
+        if isinstance(value, dict) and not value.get("key") and isinstance(value.get("label"), str):
+            return {**value, "key": short_slug(value["label"])}
         return value
+
+
+def short_slug(label: str) -> str:
+    """Return the slug of a wording, cut to the length a key may have."""
+    return slugify(label)[:60].strip("-")
+
+
+def distinct_options(options: list[Option]) -> list[Option]:
+    """Return the options, provided that an answer tells them apart.
+
+    Raises
+    ------
+    ValueError
+        If two have one key.
+    """
+    keys = [option.key for option in options]
+    for position, key in enumerate(keys):
+        if key in keys[:position]:
+            raise ValueError(f"two options have the key {key!r}; change a label, or give one of them a key of its own")
+    return options
+
+
+Options = Annotated[list[Option], Field(min_length=2), AfterValidator(distinct_options)]
 
 
 class CheckboxQuestion(Question):
@@ -65,15 +88,22 @@ class ChoiceQuestion(Question):
     """Exactly one of several options; answered with the option's key."""
 
     type: Literal["choice"]
-    options: list[Option] = Field(min_length=2)
+    options: Options
 
 
 class ChoicesQuestion(Question):
     """Any number of several options; answered with a list of keys."""
 
     type: Literal["choices"]
-    options: list[Option] = Field(min_length=2)
+    options: Options
     minimum: int = Field(default=0, ge=0)
+    """How many must be chosen."""
+
+    @model_validator(mode="after")
+    def _reachable(self) -> "ChoicesQuestion":
+        if self.minimum > len(self.options):
+            raise ValueError(f"minimum {self.minimum} is more than there are options ({len(self.options)})")
+        return self
 
 
 class LikertQuestion(Question):

@@ -1,8 +1,10 @@
 """What an annotator's page sends: the work on one item."""
 
+import math
+import re
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from spanplat.schemas.base import Strict
 from spanplat.schemas.record import Side
@@ -39,3 +41,25 @@ class Submission(Strict):
     answers: dict[str, Any] = {}
     seconds: float | None = Field(default=None, ge=0, le=1_000_000)
     """Time spent on the item so far, idle and hidden time apart."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _storable(cls, value: Any) -> Any:
+        if problem := _unstorable(value):
+            raise ValueError(f"it holds {problem}, which cannot be stored")
+        return value
+
+
+def _unstorable(value: Any) -> str | None:
+    """Return what no database or JSON file takes: a NUL, half of a surrogate pair, a number without an end."""
+    if isinstance(value, str) and (found := re.search("[\x00\ud800-\udfff]", value)):
+        return (
+            "a NUL character" if found.group() == "\x00" else f"half of a surrogate pair (U+{ord(found.group()):04X})"
+        )
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"the number {value}"
+    if isinstance(value, dict):
+        value = [*value.keys(), *value.values()]
+    if isinstance(value, list):
+        return next((problem for entry in value if (problem := _unstorable(entry))), None)
+    return None

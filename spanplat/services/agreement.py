@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -157,15 +157,21 @@ def _compute(request: Request, sides: tuple[Side, Side], categories: dict[str, s
     alignments = _alignments(reference, rules[0], hypothesis, rules[1])
     if not alignments:
         raise InvalidInput(_nothing_in_common(reference, hypothesis))
-    figures = [_figures(alignment, reference, hypothesis, categories, request.options) for alignment in alignments]
+    options = request.options
+    if len(alignments) > 1:
+        options = replace(options, bootstrap=0)  # an interval of one pair of annotators says nothing about their mean
+    reports = [_figures(alignment, reference, hypothesis, categories, options) for alignment in alignments]
+    figures = reports[0] if len(reports) == 1 else mean_of_reports(reports)
+    if options.bootstrap < request.options.bootstrap:
+        figures["undefined"]["intervals"] = "figures that are means over pairs of annotators have no interval"
     compared = {reference.works[row].output_id for alignment in alignments for row in alignment.reference}
     return {
         "reference": _side_of(reference, rules[0], [alignment.reference for alignment in alignments]),
         "hypothesis": _side_of(hypothesis, rules[1], [alignment.hypothesis for alignment in alignments]),
+        **figures,
         "outputs": len(compared),
         "outputs_reference_only": len({work.output_id for work in reference.works} - compared),
         "outputs_hypothesis_only": len({work.output_id for work in hypothesis.works} - compared),
-        **(figures[0] if len(figures) == 1 else mean_of_reports(figures)),
         "signature": request.signature,
         "version": __version__,
     }
@@ -223,7 +229,10 @@ def _nothing_in_common(reference: Side, hypothesis: Side) -> str:
 
 
 def mean_of_reports(reports: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Average reports figure by figure, leaving undefined ones out; numbers of outputs and cells of the confusion matrix add up."""
+    """Average reports figure by figure, leaving undefined ones out; numbers of outputs and cells of the confusion matrix add up.
+
+    A figure keeps the reason of its being undefined only if no report has it.
+    """
     listed = list(reports)
     merged: dict[str, Any] = {}
     for name in listed[0]:
@@ -234,7 +243,7 @@ def mean_of_reports(reports: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 def _mean_of(name: str, values: list[Any]) -> Any:
     if name == "undefined":
-        return {path: reason for value in values for path, reason in value.items()}
+        return {path: reason for path, reason in values[0].items() if all(path in value for value in values)}
     if all(isinstance(value, dict) for value in values):
         return mean_of_reports(values) if values[0] else {}
     if name == "matrix":
@@ -242,6 +251,8 @@ def _mean_of(name: str, values: list[Any]) -> Any:
     numbers = [value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
     if name == "outputs":
         return sum(numbers)
+    if all(value == values[0] for value in values):  # parameters, and figures on which all agree
+        return values[0]
     if numbers and all(value is None or isinstance(value, (int, float)) for value in values):
         return sum(numbers) / len(numbers)
     return values[0]

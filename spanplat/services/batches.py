@@ -89,16 +89,18 @@ def _partition(items: Sequence[PlannedItem], settings: BatchSettings, rng: rando
 
 
 def _sample(items: Sequence[PlannedItem], settings: BatchSettings, rng: random.Random) -> list[list[PlannedItem]]:
-    """Draw each batch without repeats inside it, going through all items before any comes a second time."""
+    """Draw each batch without repeats inside it, going through all items before any comes again."""
     size = min(settings.regular, len(items))
     pool: list[PlannedItem] = []
     batches = []
     for _ in range(settings.batches or 1):
-        if len(pool) < size:
-            fresh = [item for item in _balanced(items, settings, rng) if item not in pool]
-            pool += fresh
-        batches.append(pool[:size])
-        pool = pool[size:]
+        batch, pool = pool[:size], pool[size:]
+        if len(batch) < size:
+            fresh = _balanced(items, settings, rng)
+            more = [item for item in fresh if item not in batch][: size - len(batch)]
+            batch += more
+            pool = [item for item in fresh if item not in more]
+        batches.append(batch)
     return batches
 
 

@@ -22,6 +22,7 @@ from spanplat.models import (
     JudgedSpan,
 )
 from spanplat.schemas.definition import CampaignDefinition
+from spanplat.schemas.definition_file import define
 from spanplat.services.definitions import definition_of
 from spanplat.services.plans import CampaignPlan, ItemPlan, plan_campaign
 
@@ -165,7 +166,7 @@ def clone_campaign(session: Session, slug: str, new: str) -> Campaign:
     """
     definition = definition_of(find_campaign(session, slug))
     content = definition.model_dump(mode="json") | {"slug": new}
-    return create_campaign(session, plan_campaign(session, CampaignDefinition.model_validate(content)))
+    return create_campaign(session, plan_campaign(session, define(content, f"clone of {slug}")))
 
 
 def start_link(campaign: Campaign, base_url: str) -> str:

@@ -75,6 +75,8 @@ def claim_seat(session: Session, participation: Participation, now: datetime) ->
         return unfinished
     if campaign.status != CampaignStatus.OPEN:
         raise Conflict(f"this study is {_in_words(campaign)} and takes nobody in at the moment")
+    if participation.group is None:
+        participation.group = _group_of_earlier_visit(session, participation)
     _require_batches_left(session, participation, definition)
     expire_leases(session, campaign.id, now)
     return _take_free_seat(session, participation, definition, now)
@@ -95,6 +97,20 @@ def expire_leases(session: Session, campaign_id: int, now: datetime) -> int:
     ).all()
     reopen_seats(session, campaign_id, lapsed)
     return len(lapsed)
+
+
+def return_seat(session: Session, assignment: Assignment) -> bool:
+    """Give a held seat back to the pool; tells whether it was held (a submission or a second click may have come first)."""
+    returned = session.execute(
+        update(Assignment)
+        .where(Assignment.id == assignment.id, Assignment.status == AssignmentStatus.HELD)
+        .values(status=AssignmentStatus.RETURNED)
+        .returning(Assignment.batch_id, Assignment.slot, Assignment.repeat, Assignment.group),
+        execution_options={"synchronize_session": False},
+    ).all()
+    reopen_seats(session, assignment.campaign_id, returned)
+    session.refresh(assignment)
+    return bool(returned)
 
 
 def reopen_seats(session: Session, campaign_id: int, seats: Sequence[Row[int, int, int, str | None]]) -> None:
@@ -119,6 +135,19 @@ def reopen_seats(session: Session, campaign_id: int, seats: Sequence[Row[int, in
 def lease_end(definition: CampaignDefinition, now: datetime) -> datetime:
     """Return until when a seat touched now is held."""
     return now + timedelta(minutes=definition.annotators.lease_minutes)
+
+
+def _group_of_earlier_visit(session: Session, participation: Participation) -> str | None:
+    """Return the group the annotator belongs to since an earlier visit: nobody sees two wordings."""
+    return session.scalar(
+        select(Participation.group)
+        .where(
+            Participation.campaign_id == participation.campaign_id,
+            Participation.annotator_id == participation.annotator_id,
+            Participation.group.is_not(None),
+        )
+        .limit(1)
+    )
 
 
 def _require_batches_left(session: Session, participation: Participation, definition: CampaignDefinition) -> None:

@@ -16,7 +16,7 @@ from spanplat.models.statements import insert_absent
 from spanplat.platforms.arrivals import Arrival
 from spanplat.platforms.departures import Departure, departure
 from spanplat.schemas.definition import CampaignDefinition
-from spanplat.services.claims import claim_seat, current_assignment
+from spanplat.services.claims import claim_seat, current_assignment, return_seat
 from spanplat.services.definitions import definition_of
 
 
@@ -142,19 +142,9 @@ def withdraw(session: Session, token: str) -> Visit:
     participation, assignment = visit.participation, visit.assignment
     if visit.stage in (Stage.CONSENT, Stage.COMPREHENSION, Stage.WORK):
         participation.ended = "withdrawn"
-        if assignment is not None and assignment.status == AssignmentStatus.HELD:
-            assignment.status = AssignmentStatus.RETURNED
-            session.flush()
-            session.add(
-                Assignment(
-                    campaign_id=assignment.campaign_id,
-                    batch_id=assignment.batch_id,
-                    slot=assignment.slot,
-                    repeat=assignment.repeat,
-                    group=assignment.group,
-                )
-            )
         session.flush()
+        if assignment is not None:
+            return_seat(session, assignment)
     return _visit(session, participation)
 
 

@@ -81,7 +81,7 @@ def plan_campaign(session: Session, definition: CampaignDefinition) -> CampaignP
             raise SelectionError(path, f"there is no campaign {slug!r}")
     checks = _plan_checks(session, definition)
     checked = {output.id for item in checks for output in item.outputs}
-    selected = [output for output in select_outputs(session, definition.data) if output.id not in checked]
+    selected = select_outputs(session, definition.data, without=checked)
     items = [*_plan_items(session, definition, selected), *checks]
     planned = [
         PlannedItem(

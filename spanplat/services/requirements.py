@@ -1,5 +1,6 @@
 """What a submitted item must satisfy: spans that stand where they say, and for a complete item everything that was asked."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -62,8 +63,12 @@ def missing_from(definition: CampaignDefinition, submission: Submission) -> list
     missing = [
         f"answer “{question.label}”"
         for question in definition.questions
-        if question.required and submission.answers.get(question.key) in (None, "", [])
+        if question.required and _is_blank(submission.answers.get(question.key))
     ]
+    for question in definition.questions:
+        chosen = submission.answers.get(question.key) or []
+        if isinstance(question, ChoicesQuestion) and len(chosen) < question.minimum:
+            missing.append(f"choose at least {question.minimum} answers to “{question.label}”")
     no_errors = next((q for q in definition.questions if isinstance(q, NoErrorsQuestion)), None)
     if no_errors is not None:
         ticked = submission.answers.get(no_errors.key) is True
@@ -80,7 +85,7 @@ def missing_from(definition: CampaignDefinition, submission: Submission) -> list
 
 
 def problem_with(question: AnyQuestion, answer: Any) -> str | None:
-    """Return what is wrong with an answer, or None; None and empty answers are a draft's right."""
+    """Return what is wrong with an answer, or None; an answer that is None is a draft's right."""
     if answer is None:
         return None
     problem: str | None
@@ -157,11 +162,16 @@ def _check_together(definition: CampaignDefinition, texts: ItemTexts, spans: Seq
         (
             (span.side, span.output, span.field or "", span.start, span.end, number)
             for number, span in enumerate(spans, start=1)
+            if span.start < span.end  # an omission mark shares no character
         )
     )
     for one, other in pairwise(ordered):
         if one[:3] == other[:3] and other[3] < one[4]:
             raise InvalidInput(f"spans {one[5]} and {other[5]} overlap, which this campaign does not allow")
+
+
+def _is_blank(answer: Any) -> bool:
+    return not answer.strip() if isinstance(answer, str) else answer in (None, [])
 
 
 def _one_of(answer: Any, keys: Sequence[str]) -> str | None:
@@ -171,11 +181,14 @@ def _one_of(answer: Any, keys: Sequence[str]) -> str | None:
 def _all_of(answer: Any, keys: Sequence[str]) -> str | None:
     if not isinstance(answer, list):
         return "must be a list of options"
+    if any(entry in answer[:position] for position, entry in enumerate(answer)):
+        return "names an option twice"
     return next((problem for entry in answer if (problem := _one_of(entry, keys))), None)
 
 
 def _within(answer: Any, lowest: float, highest: float, *, whole: bool) -> str | None:
-    if isinstance(answer, bool) or not isinstance(answer, (int, float)) or (whole and int(answer) != answer):
+    is_number = isinstance(answer, (int, float)) and not isinstance(answer, bool) and math.isfinite(answer)
+    if not is_number or (whole and int(answer) != answer):
         return "must be a whole number" if whole else "must be a number"
     return None if lowest <= answer <= highest else f"must lie between {lowest:g} and {highest:g}"
 

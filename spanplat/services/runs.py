@@ -13,7 +13,7 @@ from sqlalchemy import insert, select, update
 from sqlalchemy.orm import Session
 
 from spanplat.db import Database
-from spanplat.errors import InvalidInput
+from spanplat.errors import Conflict, InvalidInput
 from spanplat.llm.overlap import OverlapAnnotator
 from spanplat.llm.placement import PlacedQuote, UnplacedQuote, place_quotes
 from spanplat.llm.provider import CategoryBrief, Provider, Reply, Task
@@ -23,6 +23,7 @@ from spanplat.models import (
     AssignmentStatus,
     BatchItem,
     Campaign,
+    CampaignStatus,
     Completion,
     Example,
     ItemOutput,
@@ -79,6 +80,7 @@ def run_campaign(
     concurrency: int | None = None,
     dry_run: bool = False,
     max_cost: float | None = None,
+    provider: Provider | None = None,
     on_progress: OnProgress = ignore_progress,
 ) -> RunReport:
     """Ask the campaign's model about every item that has no answer yet; an interrupted run is resumed by running again.
@@ -97,6 +99,8 @@ def run_campaign(
         Only count what would be asked.
     max_cost
         US dollars at which to stop, in place of the definition's.
+    provider
+        Who is asked, in place of the definition's.
     on_progress
         Told how many items are done, and of how many.
 
@@ -104,13 +108,17 @@ def run_campaign(
     ------
     NotFound, InvalidInput
         If there is no such campaign, or it is not one that a model fills.
+    Conflict
+        If the campaign is paused or closed.
     """
     with database.reading() as session:
         campaign = find_campaign(session, slug)
         definition = definition_of(campaign)
         if campaign.kind != "llm" or definition.model is None:
             raise InvalidInput(f"campaign {slug!r} is filled by people, not by a model; people come through its links")
-        provider = make_provider(definition)
+        if campaign.status != CampaignStatus.OPEN:
+            raise Conflict(f"campaign {slug!r} is {campaign.status}; open it first: spanplat campaign open {slug}")
+        provider = provider or make_provider(definition)
         questions = _open_questions(session, campaign)
         categories = category_ids(session, campaign.id, campaign.definition_sha256)
     report = RunReport(slug, left=len(questions), dry_run=dry_run)
@@ -213,11 +221,11 @@ class _Recorder:
             self.report.failed[error] = self.report.failed.get(error, 0) + 1
         session.execute(insert(Completion).values(self._completion(question, reply, error)))
         self.report.asked += 1
-        self.report.left -= 1
         self.report.input_tokens += reply.input_tokens
         self.report.output_tokens += reply.output_tokens
         self.report.cost += reply.cost
         if parsed is not None:
+            self.report.left -= 1
             self._annotate(session, question, reply, parsed)
 
     def _completion(self, question: _Question, reply: Reply, error: str | None) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Choosing the outputs of a campaign, and finding the items that its checks name."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import func, select
@@ -53,8 +53,10 @@ def find_dataset(session: Session, slug: str) -> Dataset:
     return dataset
 
 
-def select_outputs(session: Session, selection: DataSelection) -> list[SelectedOutput]:
-    """Return the outputs a campaign annotates, in a stable order.
+def select_outputs(
+    session: Session, selection: DataSelection, *, without: Collection[int] = ()
+) -> list[SelectedOutput]:
+    """Return the outputs a campaign annotates, in a stable order; ``without`` names ids that serve otherwise (as checks).
 
     Raises
     ------
@@ -80,6 +82,7 @@ def select_outputs(session: Session, selection: DataSelection) -> list[SelectedO
             f"nothing is left of the {len(outputs)} outputs of {selection.dataset!r}: each split, system, example and length exists, "
             "but no output meets them all; take one of the conditions away",
         )
+    chosen = [output for output in chosen if output.id not in without]
     if selection.limit is not None and selection.limit < len(chosen):
         drawn = set(random.Random(selection.seed).sample(range(len(chosen)), selection.limit))  # noqa: S311
         chosen = [output for position, output in enumerate(chosen) if position in drawn]

@@ -10,7 +10,6 @@ from spanplat.formats.factgenie import FactgenieAnnotation, read_factgenie_annot
 from spanplat.formats.factgenie_campaign import FactgenieCampaign, read_factgenie_campaign
 from spanplat.formats.native import read_jsonl
 from spanplat.formats.problem import Problem
-from spanplat.models import ItemRole
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.definition_file import define
 from spanplat.schemas.record import AnnotationRecord
@@ -18,14 +17,6 @@ from spanplat.schemas.slug import slugify
 from spanplat.services.importing.incoming import IncomingAnnotation, IncomingSpan
 
 Incoming = IncomingAnnotation | Problem
-
-ROLES = {
-    "gold": ItemRole.GOLD,
-    "must_mark": ItemRole.ATTENTION,
-    "must_abstain": ItemRole.ATTENTION,
-    "known_answer": ItemRole.ATTENTION,
-}
-"""Roles of the items that carry a check; the other kinds of check ask about regular items."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +56,8 @@ def open_factgenie(path: Path, slug: str, title: str | None = None) -> Source:
             "title": title or campaign.id,
             "kind": "external",
             "categories": [
-                {"name": category.name, "description": category.description, "color": category.color}
+                {"name": category.name, "description": category.description}
+                | ({"color": category.color} if category.color else {})
                 for category in campaign.categories
             ],
             "spans": {
@@ -163,7 +155,7 @@ def _from_native(
         text=record.text,
         group=record.group,
         status=record.status,
-        role=ROLES.get(record.check.kind, ItemRole.REGULAR) if record.check else ItemRole.REGULAR,
+        check=record.check,
         answers=record.answers,
         started_at=_unix(record.started_at),
         completed_at=_unix(record.completed_at),

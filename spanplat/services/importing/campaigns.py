@@ -3,8 +3,9 @@
 import difflib
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
@@ -18,6 +19,7 @@ from spanplat.models import (
     Campaign,
     CampaignStatus,
     Category,
+    CheckResult,
     Item,
     JudgedSpan,
     Span,
@@ -32,7 +34,7 @@ from spanplat.services.importing.datasets import DatasetReport, read_records
 from spanplat.services.importing.incoming import ImportReport, IncomingAnnotation
 from spanplat.services.importing.progress import OnProgress, ignore_progress
 from spanplat.services.importing.storing import CHUNK, OutputKey, chunked, load_outputs, store_records
-from spanplat.services.importing.writer import CampaignWriter
+from spanplat.services.importing.writer import MISSING_OUTPUT, CampaignWriter
 
 FORMATS = ("native", "factgenie")
 
@@ -88,12 +90,13 @@ def import_campaign(
     system_renames = {slugify(old): slugify(new) for old, new in (renames or {}).items()}
     report = ImportReport(slug)
     before = _imported_before(database, slug, digest)
-    if before is not None and before["annotations"] == before["records"]:
+    if before is not None and MISSING_OUTPUT not in before["unplaced_annotations"]:
         return ImportReport(slug, already_imported=True)
     _store_folders(database, [folder for folder in (inputs, outputs) if folder is not None], report)
     _store_carried_texts(database, source, system_renames, report)
     if before is not None:
-        if _placeable(database, source, system_renames) <= before["annotations"]:
+        missing = before["unplaced_annotations"][MISSING_OUTPUT]
+        if _count_missing(database, source, system_renames) >= missing:
             return ImportReport(slug, already_imported=True)
         _take_back(database, slug)
     remove_interrupted(database, slug)
@@ -108,7 +111,7 @@ def import_campaign(
             writer.write(session, records)
         done += len(records)
         on_progress(done, None)
-    report.suggestions = suggest_renames(writer.missing, writer.outputs)
+    report.suggestions = suggest_renames(writer.missing, writer.outputs, writer.systems)
     _finish(database, writer.campaign_id, report)
     return report
 
@@ -136,31 +139,45 @@ def remove_interrupted(database: Database, slug: str) -> bool:
         if not ids:
             break
     with database.transaction() as session:
+        seats = select(Assignment.id).where(Assignment.campaign_id == campaign_id)
+        session.execute(delete(CheckResult).where(CheckResult.assignment_id.in_(seats)))
         for table in (Unplaced, Assignment, Batch, Item, Category):
             session.execute(delete(table).where(table.campaign_id == campaign_id))
         session.execute(delete(Campaign).where(Campaign.id == campaign_id))
     return True
 
 
-def suggest_renames(missing: Counter[OutputKey], outputs: Mapping[OutputKey, tuple[int, str]]) -> list[str]:
-    """Suggest what would give missing outputs a place: systems that are called alike, or texts still to be imported."""
+def suggest_renames(
+    missing: Counter[OutputKey], outputs: Mapping[OutputKey, tuple[int, str]], placed: Collection[str] = ()
+) -> list[str]:
+    """Suggest what would give missing outputs a place: systems that are called alike, or texts still to be imported.
+
+    ``placed`` names the systems that annotations were found for; the only other one is suggested whatever it is called.
+    """
     suggestions = []
     known: dict[tuple[str, str, str], set[str]] = {}
     for key in outputs:
         known.setdefault(key[:3], set()).add(key.system)
     for system in sorted({key.system for key in missing}):
         mine = [key for key in missing if key.system == system]
-        counts = Counter(other for key in mine for other in known.get(key[:3], ()))
-        alike = difflib.get_close_matches(system, list(counts), n=1, cutoff=0.7)
-        if alike:
-            found = sum(missing[key] for key in mine if alike[0] in known.get(key[:3], ()))
-            suggestions.append(f"--rename-system {system}={alike[0]} would place {found} of them")
+        counts = Counter(name for key in mine for name in known.get(key[:3], ()))
+        other = _most_alike(system, [name for name in counts if name not in placed])
+        if other is not None:
+            found = sum(missing[key] for key in mine if other in known.get(key[:3], ()))
+            suggestions.append(f"--rename-system {system}={other} would place {found} of them")
         else:
             total = sum(missing[key] for key in mine)
             suggestions.append(
                 f"{total} annotate outputs of {system} that were not given; name their folder with --outputs"
             )
     return suggestions
+
+
+def _most_alike(system: str, others: Sequence[str]) -> str | None:
+    """Return the name nearest to a system's, one that begins alike, or the only one there is."""
+    alike = difflib.get_close_matches(system, others, n=1, cutoff=0.7)
+    begins = [other for other in others if other.startswith(system) or system.startswith(other)]
+    return next(iter([*alike, *begins, *(others if len(others) == 1 else [])]), None)
 
 
 def _open(path: Path, slug: str, format_name: str, definition: CampaignDefinition | None) -> Source:
@@ -182,8 +199,8 @@ def _digest(source: Source) -> str:
     return digest.hexdigest()
 
 
-def _imported_before(database: Database, slug: str, digest: str) -> dict[str, int] | None:
-    """Return the numbers of records and of annotations placed of an earlier import of the same files; None if there was none."""
+def _imported_before(database: Database, slug: str, digest: str) -> dict[str, Any] | None:
+    """Return the report of an earlier import of the same files; None if there was none."""
     with database.reading() as session:
         campaign = session.scalar(
             select(Campaign).where(Campaign.slug == slug, Campaign.status != CampaignStatus.IMPORTING)
@@ -192,17 +209,17 @@ def _imported_before(database: Database, slug: str, digest: str) -> dict[str, in
             return None
         kept = campaign.imported_from or {}
         if kept.get("sha256") == digest:
-            placed = kept["report"]["annotations"]
-            return {"records": kept.get("records", placed), "annotations": placed}
+            report: dict[str, Any] = kept["report"]
+            return report
         raise Conflict(f"there is a campaign {slug!r} already, with other content; choose another --slug")
 
 
-def _placeable(database: Database, source: Source, renames: Mapping[str, str]) -> int:
-    """Count the annotations whose output is there."""
+def _count_missing(database: Database, source: Source, renames: Mapping[str, str]) -> int:
+    """Count the annotations whose output is not there."""
     keys = [_key_of(entry) for entry in source.annotations(renames) if isinstance(entry, IncomingAnnotation)]
     with database.reading() as session:
         outputs = load_outputs(session, sorted({key.dataset for key in keys}))
-    return sum(key in outputs for key in keys)
+    return sum(key not in outputs for key in keys)
 
 
 def _key_of(incoming: IncomingAnnotation) -> OutputKey:
@@ -279,7 +296,10 @@ def _finish(database: Database, campaign_id: int, report: ImportReport) -> None:
 def _missing_output(writer: CampaignWriter) -> str:
     key = next(iter(writer.missing))
     return " ".join(
-        [f"an annotation's output is missing: {'/'.join(key)}.", *suggest_renames(writer.missing, writer.outputs)]
+        [
+            f"an annotation's output is missing: {'/'.join(key)}.",
+            *suggest_renames(writer.missing, writer.outputs, writer.systems),
+        ]
     )
 
 

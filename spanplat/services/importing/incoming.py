@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from spanplat.models import ItemRole
+from spanplat.schemas.record import CheckRecord
 from spanplat.services.importing.datasets import DatasetReport
 
 
@@ -48,8 +48,8 @@ class IncomingAnnotation:
     """The annotated text, where the record carries it."""
     group: str | None = None
     status: str = "complete"
-    role: str = ItemRole.REGULAR
-    """Checks come back as checks, so that they stay out of figures."""
+    check: CheckRecord | None = None
+    """Outcome of the check that the item carries."""
     answers: dict[str, Any] = field(default_factory=dict)
     extra: dict[str, Any] | None = None
     started_at: float | None = None

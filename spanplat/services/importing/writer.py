@@ -11,12 +11,31 @@ from sqlalchemy.orm import Session
 
 from spanplat.formats.placement import ResolvedSpan, resolve_span
 from spanplat.formats.problem import Problem
-from spanplat.models import Annotation, Assignment, AssignmentStatus, Batch, BatchItem, Item, ItemOutput, Span, Unplaced
+from spanplat.models import (
+    Annotation,
+    Assignment,
+    AssignmentStatus,
+    Batch,
+    BatchItem,
+    CheckResult,
+    Item,
+    ItemOutput,
+    ItemRole,
+    Span,
+    Unplaced,
+)
 from spanplat.services.importing.incoming import ImportReport, IncomingAnnotation, IncomingSpan
 from spanplat.services.importing.storing import OutputKey
 from spanplat.services.participation import find_or_add_annotator
 
 MISSING_OUTPUT = "the dataset has no such output"
+ROLES = {
+    "gold": ItemRole.GOLD,
+    "must_mark": ItemRole.ATTENTION,
+    "must_abstain": ItemRole.ATTENTION,
+    "known_answer": ItemRole.ATTENTION,
+}
+"""Roles of the items that carry a check; the other kinds of check ask about regular items."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +72,8 @@ class CampaignWriter:
     outputs: Mapping[OutputKey, tuple[int, str]]
     report: ImportReport
     missing: Counter[OutputKey] = field(default_factory=Counter)
+    systems: set[str] = field(default_factory=set)
+    """Those of the outputs found."""
     _items: dict[int, int] = field(default_factory=dict)
     _batches: dict[str, tuple[int, dict[int, int]]] = field(default_factory=dict)
     _seats: dict[tuple[str, int], _Seat] = field(default_factory=dict)
@@ -71,6 +92,7 @@ class CampaignWriter:
         if problem := _time_problem(incoming):
             self.report.unplaced_annotations[problem] += 1
             return Kept(incoming.raw, problem)
+        self.systems.add(key.system)
         output_id, text = found
         spans: list[dict[str, Any]] = []
         unplaced = []
@@ -101,6 +123,13 @@ class CampaignWriter:
             ]
             if spans:
                 session.execute(insert(Span), spans)
+            checks = [
+                result
+                for record, seat in zip(placed, seats, strict=True)
+                for result in _check_result(record, seat.assignment_id, self._items[record.output_id])
+            ]
+            if checks:
+                session.execute(insert(CheckResult), checks)
             for record, identifier in zip(placed, ids, strict=True):
                 self._keep(session, [Kept(raw, reason) for raw, reason in record.unplaced], "span", identifier)
             self.report.annotations += len(placed)
@@ -208,7 +237,7 @@ class CampaignWriter:
                     batch_id=self._batches[annotator][0],
                     position=positions[item_id],
                     item_id=item_id,
-                    role=record.incoming.role,
+                    role=_role_of(record.incoming),
                 )
             )
         return seat
@@ -234,6 +263,19 @@ class CampaignWriter:
         session.flush()
         seat = self._seats[incoming.annotator, repeat] = _Seat(assignment.id, set())
         return seat
+
+
+def _role_of(incoming: IncomingAnnotation) -> str:
+    """Return the role of an item: checks come back as checks, so that they stay out of every figure."""
+    return ROLES.get(incoming.check.kind, ItemRole.REGULAR) if incoming.check else ItemRole.REGULAR
+
+
+def _check_result(record: Placed, assignment_id: int, item_id: int) -> list[dict[str, Any]]:
+    check = record.incoming.check
+    if check is None:
+        return []
+    named = {"assignment_id": assignment_id, "item_id": item_id, "name": check.kind}
+    return [named | {"kind": check.kind, "passed": check.passed}]
 
 
 def _moment(seconds: float | None) -> datetime | None:
