@@ -18,6 +18,7 @@ from spanplat.web import (
     annotator,
     campaigns,
     errors,
+    explorer,
     export,
     formatting,
     headers,
@@ -78,7 +79,7 @@ def create_app(settings: Settings, database: Database | None = None) -> Flask:
     errors.init_app(app)
     formatting.init_app(app)
     names.init_app(app)
-    for module in (health, accounts, overview, campaigns, statistics, export, agreement, annotator):
+    for module in (health, accounts, overview, campaigns, statistics, export, agreement, explorer, annotator):
         app.register_blueprint(module.blueprint)
     policy.require_declared(app)
     return app

@@ -1,0 +1,177 @@
+"""The disagreement explorer: the outputs on which two campaigns differ most, and each with the spans of both sides."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from flask import Blueprint, Response, make_response, redirect, render_template, request, url_for
+from pydantic import Field
+from sqlalchemy import select
+from werkzeug.wrappers import Response as AnyResponse
+
+from spanplat.metrics.disagreement import ClusterType
+from spanplat.models import Category
+from spanplat.services.campaigns import find_campaign
+from spanplat.services.disagreement import (
+    NO_PARTNER,
+    Choice,
+    Disagreements,
+    Selection,
+    choose,
+    find_disagreements,
+    spread,
+)
+from spanplat.services.disagreement_outputs import list_lines, show_output
+from spanplat.services.progress import coverage
+from spanplat.web.agreement import AgreementQuery
+from spanplat.web.explorer_view import TYPE_MEANINGS, TYPE_NAMES, mark_text
+from spanplat.web.policy import policy
+from spanplat.web.session import reading
+
+blueprint = Blueprint("explorer", __name__, url_prefix="/admin/agreement/outputs")
+
+OUTPUTS_PER_PAGE = 50
+
+
+class ExplorerQuery(AgreementQuery):
+    """What the address of the explorer says: the comparison, and what of it is wanted."""
+
+    type: ClusterType | None = None
+    reference_category: str = ""
+    hypothesis_category: str = ""
+    q: str = ""
+    page: int = Field(default=1, ge=1)
+    comparison: int = Field(default=1, ge=1)
+
+    @classmethod
+    def from_request(cls) -> "ExplorerQuery":
+        """Read the address; parameters that are not ours are ignored."""
+        return cast("ExplorerQuery", super().from_request())
+
+    @property
+    def choice(self) -> Choice:
+        """Which clusters and outputs are wanted."""
+        return Choice(self.type, self.reference_category, self.hypothesis_category, self.q.strip())
+
+    def arguments(self, **changes: Any) -> dict[str, Any]:
+        """Return what differs from the defaults after these changes, for a link; place in the list and comparison are left out."""
+        return self.model_copy(update=changes).model_dump(
+            exclude_defaults=True, exclude={"page", "comparison"} - changes.keys()
+        )
+
+    def agreement_arguments(self) -> dict[str, Any]:
+        """Return the options of the comparison, for a link to its figures."""
+        return self.model_dump(include=set(AgreementQuery.model_fields), exclude_defaults=True)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an output stands among those chosen."""
+
+    number: int | None
+    """From 1; None when it is not among them."""
+    total: int
+    previous: str | None
+    """Address of the output before it."""
+    next: str | None
+
+
+@blueprint.get("")
+@policy("viewer")
+def index() -> str | AnyResponse:
+    """List the outputs, the greatest disagreement first; without two campaigns, go and choose them."""
+    query = ExplorerQuery.from_request()
+    if not query.is_complete:
+        return redirect(url_for("agreement.show", **query.agreement_arguments()), 303)
+    found, selection = _find(query)
+    rows = selection.rows[(query.page - 1) * OUTPUTS_PER_PAGE : query.page * OUTPUTS_PER_PAGE].tolist()
+    session = reading()
+    campaigns = [find_campaign(session, slug) for slug in dict.fromkeys((query.reference, query.hypothesis))]
+    covered = coverage(session, campaigns)
+    return render_template(
+        "explorer/outputs.html",
+        query=query,
+        found=found,
+        selection=selection,
+        lines=list_lines(session, found, rows),
+        first=(query.page - 1) * OUTPUTS_PER_PAGE + 1,
+        pages=max(1, -(-len(selection.rows) // OUTPUTS_PER_PAGE)),
+        spread=spread(found),
+        offered={"dataset": covered.datasets, "split": covered.splits, "system": covered.systems},
+        **_words(found),
+    )
+
+
+@blueprint.get("/<int:output_id>")
+@policy("viewer")
+def show(output_id: int) -> str:
+    """Show one output: its source, its text with both sides' spans, and the clusters."""
+    query = ExplorerQuery.from_request()
+    found, selection = _find(query)
+    output = show_output(reading(), found, selection, output_id, query.comparison)
+    return render_template(
+        "explorer/output.html",
+        query=query,
+        found=found,
+        selection=selection,
+        output=output,
+        marked=mark_text(output.text, output.clusters, found.categories),
+        place=_place(query, found, selection, output.line.row),
+        address=url_for(".show", output_id=output_id, _external=True, **query.arguments(comparison=query.comparison)),
+        **_words(found),
+    )
+
+
+@blueprint.get("/colors.css")
+@policy("viewer")
+def colors() -> Response:
+    """Return the colours of the categories as a stylesheet, for the security policy forbids styles in the page."""
+    query = ExplorerQuery.from_request()
+    session = reading()
+    found: dict[str, str] = {}
+    for slug in (query.reference, query.hypothesis):
+        rows = select(Category.key, Category.color).where(Category.campaign_id == find_campaign(session, slug).id)
+        for key, color in session.execute(rows.order_by(Category.position)):
+            found.setdefault(key, color)
+    rules = [f".category-{position} {{ --c: {color}; }}" for position, color in enumerate(found.values())]
+    response = make_response("\n".join(rules))
+    response.mimetype = "text/css"
+    response.add_etag()
+    response.make_conditional(request)
+    return response
+
+
+def _find(query: ExplorerQuery) -> tuple[Disagreements, Selection]:
+    session = reading()
+    found = find_disagreements(session, query.reference, query.hypothesis, query.options())
+    return found, choose(session, found, query.choice)
+
+
+def _words(found: Disagreements) -> Mapping[str, Any]:
+    """Return what both pages need to name types and categories."""
+    return {
+        "type_names": TYPE_NAMES,
+        "type_meanings": TYPE_MEANINGS,
+        "category_positions": {key: position for position, key in enumerate(found.categories)},
+        "no_partner": NO_PARTNER,
+        "no_choice": Choice(),
+    }
+
+
+def _place(query: ExplorerQuery, found: Disagreements, selection: Selection, row: int) -> Place:
+    rows = selection.rows.tolist()
+    if row not in rows:
+        return Place(None, len(rows), None, _address(query, found, rows[0]) if rows else None)
+    at = rows.index(row)
+    return Place(
+        at + 1,
+        len(rows),
+        _address(query, found, rows[at - 1]) if at else None,
+        _address(query, found, rows[at + 1]) if at + 1 < len(rows) else None,
+    )
+
+
+def _address(query: ExplorerQuery, found: Disagreements, row: int) -> str:
+    output_id = found.reference[row].output_id
+    comparison = found.rows_of_output[output_id].index(row) + 1
+    return url_for(".show", output_id=output_id, **query.arguments(comparison=comparison))
