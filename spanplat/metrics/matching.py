@@ -96,6 +96,8 @@ def optimal(pairs: Overlaps, gains: Gains) -> BoolArray:
     array of bool, shape (pairs,)
         Which candidates are taken.
     """
+    if not len(pairs.output):
+        return np.zeros(0, dtype=bool)
     problem = MatchingProblem(pairs.hypothesis, pairs.reference)
     chosen = problem.heaviest(gains.precision + gains.recall, np.ones(len(pairs.output), dtype=bool))
     if np.array_equal(gains.precision, gains.recall):

@@ -167,8 +167,9 @@ def _family(
         averages += ("strata",)
     strata = pair.stratum(by)
     scores: dict[str, Scores] = {}
+    macro = counts_of(pair, soft, "macro", by).select(outputs)  # both macro averages match output by output
     for average in averages:
-        counts = counts_of(pair, soft, average, by).select(outputs)
+        counts = macro if average.startswith("macro") else counts_of(pair, soft, average, by).select(outputs)
         scores[average] = score(counts, average=average, strata=None if strata is None else strata[outputs])
     return {average: result.as_dict() for average, result in scores.items()}
 

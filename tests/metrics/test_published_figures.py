@@ -1,10 +1,24 @@
 """The figures published for "LLMs as span annotators" come out to the last printed digit."""
 
 from collections.abc import Callable
+from itertools import combinations
 
+import numpy as np
 import pytest
 
-from spanplat.metrics import Comparison, char, count_correlation, gamma, s_empty, statistics
+from spanplat.metrics import (
+    Comparison,
+    Result,
+    char,
+    char_f1,
+    count_correlation,
+    exact,
+    gamma,
+    partial,
+    partial_credit,
+    s_empty,
+    statistics,
+)
 from tests.metrics.conftest import CATEGORIES, Annotations, align, first_annotators
 
 pytestmark = pytest.mark.data
@@ -93,3 +107,56 @@ def test_prompt_study(published: Callable[[str], Annotations], prompt: str, f1: 
 
     assert char(pair).f1 == pytest.approx(f1, abs=0.0005)
     assert gamma(pair).mean == pytest.approx(mean, abs=0.0005)
+
+
+MATCHED = {  # soft, micro, greedy: precision and recall of exact, partial, partial with credit; F1 of the last, greedy and optimal
+    "o3-mini": ((0.0392, 0.0242), (0.6008, 0.3700), (0.4628, 0.2996), 0.3637, 0.36403),
+    "gpt4o": ((0.0433, 0.0332), (0.4107, 0.3147), (0.2872, 0.2687), 0.27768, 0.27797),
+    "llama3-3": ((0.0249, 0.0268), (0.3777, 0.4072), (0.2733, 0.3321), 0.2998, 0.30070),
+}
+
+
+@pytest.mark.parametrize(("measure", "column"), [(exact, 0), (partial, 1), (partial_credit, 2)])
+def test_greedily_matched_spans(
+    model: str, against_people: Comparison, measure: Callable[..., Result], column: int
+) -> None:
+    result = measure(against_people, soft=True, matching="greedy")
+
+    assert (result.precision, result.recall) == pytest.approx(MATCHED[model][column], abs=0.00005)
+
+
+def test_optimally_matched_spans(model: str, against_people: Comparison) -> None:
+    greedy = partial_credit(against_people, soft=True, matching="greedy").f1
+    optimal = partial_credit(against_people, soft=True).f1
+
+    assert greedy == pytest.approx(MATCHED[model][3], abs=0.00005)
+    assert optimal == pytest.approx(MATCHED[model][4], abs=0.000005)
+
+
+def test_mean_over_all_pairs_of_annotators(published: Callable[[str], Annotations]) -> None:
+    study = published("human/iaa")
+    outputs = sorted(study)
+    complete = sorted(set.intersection(*(set(groups) for groups in study.values())))
+    means: dict[bool, list[float | None]] = {False: [], True: []}
+    for one, other in combinations(complete, 2):
+        pair = Comparison.of([study[key][one] for key in outputs], [study[key][other] for key in outputs], CATEGORIES)
+        for soft, figures in means.items():
+            figures.append(char(pair, soft=soft).f1)
+
+    assert len(complete) == 28
+    assert np.mean(np.array(means[False], dtype=float)) == pytest.approx(0.430, abs=0.0005)
+    assert np.mean(np.array(means[True], dtype=float)) == pytest.approx(0.565, abs=0.0005)
+
+
+def test_qualification(published: Callable[[str], Annotations]) -> None:
+    gold = first_annotators(published("human/qualification/qualification-key"))
+    work = published("human/qualification/qualification-task")
+    workers = {worker for groups in work.values() for worker in groups}
+    passed = 0
+    for worker in workers:
+        done = [key for key in gold if worker in work[key]]
+        score = char_f1(Comparison.of([gold[key] for key in done], [work[key][worker] for key in done], CATEGORIES))
+        assert score is not None
+        passed += len(done) == len(gold) and score > 0.5
+
+    assert (len(gold), len(workers), passed) == (5, 209, 52)

@@ -1,0 +1,112 @@
+"""The report holds every figure under the name others rely on."""
+
+import json
+
+import numpy as np
+import pytest
+
+from spanplat.errors import InvalidInput
+from spanplat.metrics import Comparison, agreement_report, char, gamma, partial_credit
+
+PRF = {"precision", "recall", "f1"}
+REFERENCE = [[(0, 9, 0), (16, 19, 1)], [(3, 8, 0)], [], [(1, 5, 1)]]
+HYPOTHESIS = [[(4, 9, 0), (16, 19, 0)], [(2, 8, 0), (30, 40, 1)], [], []]
+
+
+@pytest.fixture
+def pair() -> Comparison:
+    plain = Comparison.of(REFERENCE, HYPOTHESIS, ["wrong", "unclear"])
+    return Comparison(plain.reference, plain.hypothesis, plain.categories, {"dataset": np.array([0, 0, 1, 1])})
+
+
+def test_every_family_has_both_variants_and_averages(pair: Comparison) -> None:
+    report = agreement_report(pair, by="dataset")
+
+    for family in ("char_binary", "exact", "partial", "partial_credit", "best_match", "span_average"):
+        for variant in ("hard", "soft"):
+            assert set(report[family][variant]) == {"micro", "macro", "strata"}
+            assert all(set(scores) == PRF for scores in report[family][variant].values())
+            assert set(report["macro_f_of_means"][family][variant]) == PRF
+    assert set(report["char"]["hard"]) == PRF | {"macro", "strata"}
+    assert report["char"]["delta"] == report["char"]["soft"]["f1"] - report["char"]["hard"]["f1"]
+
+
+def test_the_figures_are_those_of_the_measures(pair: Comparison) -> None:
+    report = agreement_report(pair, matching="greedy", seed=7, n_samples=12)
+
+    assert report["char"]["soft"]["f1"] == char(pair, soft=True).f1
+    assert (
+        report["partial_credit"]["hard"]["macro"]["f1"] == partial_credit(pair, matching="greedy", average="macro").f1
+    )
+    assert report["gamma"]["hard"]["mean"] == gamma(pair, seed=7, n_samples=12).mean
+    assert (report["gamma"]["samples"], report["gamma"]["seed"]) == (12, 7)
+    assert report["per_category"]["wrong"]["spans"] == {"reference": 2, "hypothesis": 3}
+    assert report["per_category"]["wrong"]["char"]["f1"] == char(pair.of_category(0)).f1
+
+
+def test_strata_average_the_groups(pair: Comparison) -> None:
+    groups = [char(pair.select(np.array(rows))).f1 for rows in ([0, 1], [2, 3])]
+
+    assert agreement_report(pair, by="dataset")["char"]["hard"]["strata"]["f1"] == pytest.approx(
+        np.mean(np.array(groups, dtype=float))
+    )
+
+
+def test_skipping_empty_outputs_touches_characters_only(pair: Comparison) -> None:
+    kept, skipped = (agreement_report(pair, empty=empty) for empty in ("include", "skip"))
+
+    assert skipped["char"]["hard"]["recall"] > kept["char"]["hard"]["recall"]
+    assert skipped["exact"] == kept["exact"]
+
+
+def test_the_report_is_one_json_document(pair: Comparison) -> None:
+    report = agreement_report(pair, n_bootstrap=20, by="dataset")
+
+    assert json.loads(json.dumps(report, allow_nan=False)) == report
+
+
+def test_gamma_can_come_later(pair: Comparison) -> None:
+    headline, everything = agreement_report(pair, with_gamma=False), agreement_report(pair)
+
+    assert "gamma" not in headline
+    assert headline["char"] == everything["char"]
+
+
+def test_an_undefined_figure_is_null_with_a_reason() -> None:
+    report = agreement_report(Comparison.of([[]], [[(0, 4, 0)]], ["wrong"]))
+
+    assert report["gamma"]["hard"]["mean"] is None
+    assert report["undefined"]["gamma.hard.mean"] == "on no output do two annotators have spans"
+    assert report["pearson"]["micro"] is None
+    assert "pearson.micro" in report["undefined"]
+
+
+def test_nothing_to_compare_is_undefined_throughout() -> None:
+    report = agreement_report(Comparison.of([], [], ["wrong"]), n_bootstrap=10)
+
+    assert report["char"]["hard"]["f1"] is None
+    assert report["undefined"]["char"] == "no output to compare"
+    assert report["intervals"] == {}
+
+
+def test_an_unknown_grouping_is_named(pair: Comparison) -> None:
+    with pytest.raises(InvalidInput, match="this comparison has: dataset"):
+        agreement_report(pair, by="system")
+
+
+def test_confusion_counts_every_span_once(pair: Comparison) -> None:
+    confusion = agreement_report(pair)["confusion"]
+    matrix = np.array(confusion["matrix"])
+
+    assert confusion["labels"] == ["wrong", "unclear", "none"]
+    assert matrix[:-1].sum() == pair.reference.n_spans
+    assert matrix[:, :-1].sum() == pair.hypothesis.n_spans
+
+
+def test_an_output_compared_twice_counts_twice() -> None:
+    once = Comparison.of([[(0, 4, 0)], [(0, 4, 0)]], [[(0, 4, 0)], [(2, 4, 0)]])
+    twice = once.select(np.array([0, 0, 1]))
+
+    assert twice.n_outputs == 3
+    assert char(twice, average="macro").precision == 1.0
+    assert char(twice).recall == pytest.approx(10 / 12)
