@@ -125,7 +125,7 @@ export class Autosave extends EventTarget {
   /** Sends what waits, now; resolves to whether everything is acknowledged. */
   async flush() {
     await Promise.all([...this.#tracks.values()].map((track) => this.#send(track)));
-    return [...this.#tracks.values()].every((track) => !track.pending && !track.sending);
+    return !this.isWaiting;
   }
 
   #track(position) {
@@ -173,7 +173,7 @@ export class Autosave extends EventTarget {
     track.sending = null;
     this.copies.write(track.position, track.pending && { revision, content: track.pending });
     this.dispatchEvent(new CustomEvent("acknowledged", { detail: { position: track.position, status, revision } }));
-    if (!this.#waiting()) this.#report("saved");
+    if (!this.isWaiting) this.#report("saved");
   }
 
   async #refused(track, response) {
@@ -183,7 +183,7 @@ export class Autosave extends EventTarget {
     track.sending = track.pending = track.due = null;
     if (response.status === 409) {
       track.left = { revision: track.revision, content };
-      if (!this.#waiting()) this.#report("saved");
+      if (!this.isWaiting) this.#report("saved");
       this.dispatchEvent(new CustomEvent("stale", { detail: { position } }));
     } else if (response.status === 410) {
       if (answer.kept) this.copies.write(position, null);
@@ -201,7 +201,8 @@ export class Autosave extends EventTarget {
     track.timer = setTimeout(() => this.#send(track), wait);
   }
 
-  #waiting() {
+  /** Whether something has not been acknowledged yet. */
+  get isWaiting() {
     return [...this.#tracks.values()].some((track) => track.pending || track.sending);
   }
 

@@ -20,6 +20,7 @@ export class Flow {
     desk.store.addEventListener("change", () => this.form.render());
     desk.autosave.addEventListener("acknowledged", ({ detail }) => this.#acknowledged(detail));
     desk.autosave.addEventListener("stale", ({ detail }) => this.#reload(detail.position));
+    this.#watchOtherTabs();
     this.#bindButtons();
     this.#show(campaign.current);
   }
@@ -70,6 +71,20 @@ export class Flow {
     byId("review").hidden = false;
     this.desk.message("");
     byId("review").querySelector("h2").focus();
+  }
+
+  /** Another tab of the same annotator that saves an item tells the others, which then show it as it is now. */
+  #watchOtherTabs() {
+    const { autosave, campaign } = this.desk;
+    const channel = new BroadcastChannel(`spanplat:${campaign.base}`);
+    autosave.addEventListener("acknowledged", ({ detail }) => channel.postMessage(detail));
+    channel.addEventListener("message", async ({ data }) => {
+      if (!this.items.has(data.position) || this.items.get(data.position).revision >= data.revision) return;
+      this.#acknowledged(data);
+      if (data.position !== this.desk.position || autosave.isWaiting) return;
+      await this.#reload(data.position);
+      this.desk.message(this.desk.t("changed_elsewhere"));
+    });
   }
 
   #bindButtons() {

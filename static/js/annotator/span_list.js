@@ -71,7 +71,9 @@ export class SpanList {
     if (category.subcategories.length) fields.push(this.#select(span, "subcategory", category.subcategories));
     if (this.campaign.severities.length) fields.push(this.#select(span, "severity", this.campaign.severities));
     if (this.campaign.reason !== "off") fields.push(this.#reasonInput(span));
-    row.append(...fields, this.#deleteButton(span));
+    const parts = document.createElement("div");
+    parts.append(...fields);
+    row.append(parts, this.#deleteButton(span));
     return row;
   }
 

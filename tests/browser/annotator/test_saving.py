@@ -114,7 +114,20 @@ def test_a_failing_server_is_tried_again(annotator: Annotator, open_study: OpenS
     assert annotator.stored() == [("Hudson", "incorrect")]
 
 
-def test_a_second_tab_overwrites_nothing_is_told_and_can_bring_its_version_back(
+def test_an_idle_second_tab_shows_at_once_what_the_first_saved(annotator: Annotator, open_study: OpenStudy) -> None:
+    annotator.begin(open_study(TEXT))
+    second = Annotator(annotator.page.context.new_page())
+    second.page.goto(annotator.base)
+    second.page.get_by_role("button", name="Start").click()
+    annotator.mark("Hudson")
+    expect(second.page.locator("#message")).to_contain_text("in another tab")
+    assert second.shown() == ["Hudson"]
+    second.mark("suites", "2")
+    assert second.stored() == [("Hudson", "incorrect"), ("suites", "not-checkable")]
+    expect(annotator.rows).to_have_count(2)
+
+
+def test_a_second_tab_that_was_cut_off_overwrites_nothing_is_told_and_can_bring_its_version_back(
     annotator: Annotator, open_study: OpenStudy
 ) -> None:
     annotator.begin(open_study(TEXT))
@@ -122,9 +135,12 @@ def test_a_second_tab_overwrites_nothing_is_told_and_can_bring_its_version_back(
     second = Annotator(page.context.new_page())
     second.page.goto(annotator.base)
     second.page.get_by_role("button", name="Start").click()
+    second.page.route(ITEM, lambda route: route.abort())  # what the other tab saves cannot be fetched
     annotator.mark("Hudson")
     annotator.saved()
     second.mark("suites", "2")
+    expect(save_state(second.page)).to_have_text("Offline, kept here")
+    second.page.unroute(ITEM)
     expect(second.page.locator("#message")).to_contain_text("changed in another tab")
     assert second.shown() == ["Hudson"]
     assert second.stored() == [("Hudson", "incorrect")]
