@@ -11,7 +11,7 @@ from spanplat.cli.database import open_database
 from spanplat.cli.options import Assignments, rename_option
 from spanplat.cli.output import json_option, note, print_json, print_table, progress_bar
 from spanplat.formats.columns import guess_mapping
-from spanplat.formats.tables import Row, detect_table, read_rows
+from spanplat.formats.rows import Row, detect_table, read_rows
 from spanplat.services.datasets import dataset_summary, list_datasets
 from spanplat.services.importing.datasets import DatasetReport, import_dataset
 

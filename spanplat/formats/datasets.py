@@ -15,7 +15,7 @@ from spanplat.errors import InvalidInput, NotFound
 from spanplat.formats.columns import ColumnMapping, guess_mapping
 from spanplat.formats.json_lines import decode_json
 from spanplat.formats.problem import Problem
-from spanplat.formats.tables import Row, TableFormat, detect_table, read_json_list, read_rows
+from spanplat.formats.rows import Row, TableFormat, detect_table, read_json_list, read_rows
 from spanplat.schemas.dataset import ExampleRecord, OutputRecord
 from spanplat.schemas.slug import slugify
 from spanplat.text import clean_text, sha256_of
