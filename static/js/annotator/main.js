@@ -45,7 +45,8 @@ class Desk {
     this.selection = new TextSelection(this.view, campaign);
     this.bar = new CategoryBar(byId("categories"), byId("chooser"), campaign.categories);
     this.list = new SpanList(byId("spans"), byId("no-spans"), this.store, campaign, t);
-    this.autosave = new Autosave(campaign.base, safeStorage());
+    this.storage = safeStorage();
+    this.autosave = new Autosave(campaign.base, this.storage);
     if (campaign.categories.length === 1) this.bar.arm(campaign.categories[0].key);
     this.#listen();
   }
@@ -297,6 +298,7 @@ function start() {
     },
   });
   loadCaret(desk);
+  import("./divider.js").then(({ Divider }) => new Divider(byId("divider"), byId("work"), desk.storage));
 }
 
 start();

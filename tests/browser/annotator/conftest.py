@@ -25,10 +25,11 @@ def annotator(page: Page) -> Annotator:
 def open_study(live_server: LiveServer) -> OpenStudy:
     """Open a campaign over some texts, all in one batch, and return its start link.
 
-    Keyword arguments replace parts of the definition; ``source`` is the source of every text.
+    Keyword arguments replace parts of the definition; ``source`` is the source of every text, ``rival``
+    what a second system wrote for each.
     """
 
-    def make(*texts: str, source: Any = None, **parts: Any) -> str:
+    def make(*texts: str, source: Any = None, rival: str | None = None, **parts: Any) -> str:
         content: dict[str, Any] = {
             "slug": "study",
             "title": "Hotel highlights",
@@ -39,15 +40,19 @@ def open_study(live_server: LiveServer) -> OpenStudy:
             "annotators": {"per_output": 5},
         }
         with live_server.database.transaction() as session:
-            dataset, system = Dataset(slug="hotels", name="hotels"), System(slug="alder", name="Alder")
-            session.add_all([dataset, system])
+            dataset = Dataset(slug="hotels", name="hotels")
+            systems = [System(slug="alder", name="Alder"), System(slug="birch", name="Birch")]
+            session.add_all([dataset, *systems])
             session.flush()
             for number, text in enumerate(texts):
                 example = Example(dataset_id=dataset.id, split="test", key=str(number), source=source)
                 session.add(example)
                 session.flush()
-                output = Output(example_id=example.id, system_id=system.id, text=text, text_sha256=sha256_of(text))
-                session.add(output)
+                for system, written in zip(systems, (text, rival), strict=True):
+                    if written is not None:
+                        digest = sha256_of(written)
+                        output = Output(example_id=example.id, system_id=system.id, text=written, text_sha256=digest)
+                        session.add(output)
             session.flush()
             definition = CampaignDefinition.model_validate(content | parts)
             campaign = create_campaign(session, plan_campaign(session, definition))

@@ -116,7 +116,7 @@ class Annotator:
 class OpenStudy(Protocol):
     """Open a campaign over some texts, all in one batch, and return its start link."""
 
-    def __call__(self, *texts: str, source: Any = None, **parts: Any) -> str: ...
+    def __call__(self, *texts: str, source: Any = None, rival: str | None = None, **parts: Any) -> str: ...
 
 
 class AnnotatorIn(Protocol):

@@ -164,7 +164,8 @@ def test_instructions_and_keys_are_one_key_away_and_give_the_place_back(
 
 
 def test_the_find_box_leads_to_what_stands_folded_in_the_source(annotator: Annotator, open_study: OpenStudy) -> None:
-    source = {"name": "Riverside", "rooms": {"suites": {"deep": {"view": "the Hudson"}}}, "floors": list(range(3))}
+    views = {f"room {number}": "the yard" for number in range(40)} | {"suite": "the Hudson"}
+    source = {"name": "Riverside", "views": views}
     annotator.begin(open_study("First text here.", source=source))
     page = annotator.page
     expect(page.get_by_text("the Hudson")).to_be_hidden()
@@ -180,3 +181,44 @@ def test_a_list_of_records_is_a_table(annotator: Annotator, open_study: OpenStud
     table = annotator.page.get_by_role("table")
     expect(table.get_by_role("columnheader")).to_have_text(["time · minute", "type"])
     expect(table.get_by_role("cell")).to_have_text(["3", "Goal", "9", "Card"])
+
+
+def test_of_a_pair_both_texts_are_shown_and_the_better_one_is_chosen(
+    annotator: Annotator, open_study: OpenStudy
+) -> None:
+    question = {"type": "preference", "label": "Which text reads better?", "tie": True}
+    texts = ("The hotel is near the river.", "Near the river lies a hotel.")
+    annotator.begin(
+        open_study(texts[0], rival=texts[1], item={"kind": "pair"}, questions=[question], categories=[], slug="study")
+    )
+    page = annotator.page
+    shown = [annotator.text.text_content(), page.locator("#second-text").text_content()]
+    assert sorted(shown, key=str) == sorted(texts)
+    page.get_by_role("button", name="Next").click()
+    expect(page.locator("#message")).to_have_text("Please answer: Which text reads better?")
+    page.get_by_role("radio", name="Second text").check()
+    page.get_by_role("button", name="Next").click()
+    expect(page.locator("#review-summary")).to_contain_text("Everything is done.")
+    assert page.request.get(f"{annotator.base}/items/1").json()["answers"] == {"which-text-reads-better": "second"}
+
+
+def test_the_aspect_asked_about_stands_above_the_text(annotator: Annotator, open_study: OpenStudy) -> None:
+    item = {"kind": "aspect", "aspects": [{"name": "Fluency", "description": "Is it good English?"}]}
+    annotator.begin(open_study("The hotel is near the river.", item=item))
+    expect(annotator.page.locator("#task")).to_have_text("Fluency")
+
+
+def test_the_divider_moves_with_pointer_and_keys_and_is_remembered(annotator: Annotator, open_study: OpenStudy) -> None:
+    annotator.begin(open_study("The hotel is near the river.", source="Riverside, 200 m from the river."))
+    page = annotator.page
+    divider = page.get_by_role("separator", name="Width of the source")
+    divider.hover()
+    page.mouse.down()
+    page.mouse.move(640, 300)
+    page.mouse.up()
+    expect(divider).to_have_attribute("aria-valuenow", "50")
+    divider.press("ArrowRight")
+    expect(divider).to_have_attribute("aria-valuenow", "55")
+    page.reload()
+    page.get_by_role("button", name="Start").click()
+    expect(divider).to_have_attribute("aria-valuenow", "55")

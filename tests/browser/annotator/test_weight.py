@@ -14,7 +14,7 @@ MOST_BYTES = 60 * 1024
 def test_the_first_mark_costs_few_requests_and_little_transfer(annotator: Annotator, open_study: OpenStudy) -> None:
     link = open_study("Enjoy views of the Hudson River. " * 30, source={"name": "Riverside", "rooms": list(range(50))})
     needed: list[Response] = []
-    later = ("flow.js", "questions.js", "source.js", "stopwatch.js", "caret.js", "favicon.svg")
+    later = ("flow.js", "questions.js", "source.js", "stopwatch.js", "caret.js", "divider.js", "favicon.svg")
     annotator.page.on(
         "response", lambda response: needed.append(response) if not response.url.endswith((*later, "/start")) else None
     )
