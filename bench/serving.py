@@ -1,0 +1,100 @@
+"""A real server process, started like an operator does and killed like a machine does."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Self
+
+import psutil
+
+KILLED_WITHIN_SECONDS = 10
+
+
+class Server:
+    """``spanplat serve`` on a free port, with a home folder of its own.
+
+    Parameters
+    ----------
+    database_url
+        The database it serves.
+    processes
+        Server processes; None leaves it to spanplat.
+    """
+
+    def __init__(self, database_url: str, *, processes: int | None = None) -> None:
+        self._home = tempfile.TemporaryDirectory(prefix="spanplat-bench-home-")
+        self._environment = os.environ | {
+            "SPANPLAT_HOME": str(Path(self._home.name) / "data"),
+            "SPANPLAT_DATABASE_URL": database_url,
+            "SPANPLAT_REDIS_URL": "",
+            "PYTHONUNBUFFERED": "1",
+        }
+        self._options = ["--no-worker", *([] if processes is None else ["--workers", str(processes)])]
+        self._process: subprocess.Popen[str] | None = None
+        self._log = Path(self._home.name) / "log"
+        self.port = 0
+
+    def start(self) -> None:
+        """Start serving; return when connections are accepted. Started again, it takes the same port."""
+        with self._log.open("a") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "spanplat", "serve", "--port", str(self.port), *self._options],
+                cwd=self._home.name,
+                env=self._environment,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if found := re.search(r"http://127\.0\.0\.1:(\d+)", line):
+                self.port = int(found[1])
+                return
+        raise RuntimeError(f"the server did not start:\n{self._log.read_text()}")
+
+    def kill(self) -> None:
+        """Send SIGKILL to every process of the server, those that would start others first."""
+        if self._process is None:
+            return
+        supervisor = psutil.Process(self._process.pid)
+        family = [supervisor, *supervisor.children(recursive=True)]
+        for process in family:
+            process.kill()
+        self._process.wait()
+        self._process = None
+        deadline = time.monotonic() + KILLED_WITHIN_SECONDS
+        while any(map(_lives, family)):
+            if time.monotonic() > deadline:
+                raise RuntimeError("a killed server process did not go away")
+            time.sleep(0.005)
+
+    def stop(self) -> None:
+        """Stop serving in order."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait()
+            self._process = None
+
+    @property
+    def log(self) -> str:
+        """What the server wrote to stderr."""
+        return self._log.read_text()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        self._home.cleanup()
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
