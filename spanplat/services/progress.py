@@ -22,6 +22,8 @@ from spanplat.models import (
     Example,
     Item,
     ItemOutput,
+    Job,
+    JobState,
     Output,
     System,
     Unplaced,
@@ -48,6 +50,18 @@ class CampaignProgress:
     """US dollars paid for model calls; None where no model was called."""
     last_event: datetime | None
     """When the newest annotation was completed."""
+    run: Job | None = None
+    """The newest run of a model campaign that the worker was asked for."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the worker asks the model, or is about to."""
+        return self.run is not None and self.run.state in (JobState.QUEUED, JobState.RUNNING)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the last run ended with an error."""
+        return self.run is not None and self.run.state == JobState.FAILED
 
     @property
     def is_finished(self) -> bool:
@@ -56,8 +70,9 @@ class CampaignProgress:
 
     @property
     def attention(self) -> list[str]:
-        """Name what somebody should look at: ``unplaced``, ``finished`` (but still open), ``lapsed``."""
+        """Name what somebody should look at: ``unplaced``, ``finished`` (but still open), ``lapsed``, ``failed`` (its run)."""
         reasons = {
+            "failed": self.has_failed,
             "unplaced": self.unplaced > 0,
             "finished": self.is_finished
             and self.campaign.status == CampaignStatus.OPEN
@@ -124,6 +139,8 @@ def list_progress(session: Session, campaigns: Sequence[Campaign], now: datetime
             select(Completion.campaign_id, func.sum(Completion.cost)).group_by(Completion.campaign_id)
         ).all()
     )
+    keys = {run_key(campaign.slug): campaign.id for campaign in campaigns if campaign.kind == "llm"}
+    runs = {keys[job.key]: job for job in session.scalars(select(Job).where(Job.key.in_(keys)))}
     return [
         CampaignProgress(
             campaign=campaign,
@@ -135,6 +152,7 @@ def list_progress(session: Session, campaigns: Sequence[Campaign], now: datetime
             unplaced=unplaced.get(campaign.id, 0),
             cost=cost.get(campaign.id),
             last_event=done.get(campaign.id, (0, None))[1],
+            run=runs.get(campaign.id),
         )
         for campaign in campaigns
     ]
@@ -180,6 +198,16 @@ def list_batches(session: Session, campaign: Campaign, *, offset: int = 0, limit
         )
         for batch_id, number in numbers.items()
     ]
+
+
+def run_key(slug: str) -> str:
+    """Name the run of a model campaign among the jobs."""
+    return f"run-campaign:{slug}"
+
+
+def find_run(session: Session, campaign: Campaign) -> Job | None:
+    """Return the run of a model campaign that the worker was last asked for."""
+    return session.scalar(select(Job).where(Job.key == run_key(campaign.slug)))
 
 
 def count_batches(session: Session, campaign: Campaign) -> int:

@@ -28,6 +28,7 @@ from spanplat.web import (
     names,
     overview,
     policy,
+    runs,
     session,
     static_files,
     statistics,
@@ -79,7 +80,7 @@ def create_app(settings: Settings, database: Database | None = None) -> Flask:
     errors.init_app(app)
     formatting.init_app(app)
     names.init_app(app)
-    for module in (health, accounts, overview, campaigns, statistics, export, agreement, explorer, annotator):
+    for module in (health, accounts, overview, campaigns, statistics, export, runs, agreement, explorer, annotator):
         app.register_blueprint(module.blueprint)
     policy.require_declared(app)
     return app

@@ -10,7 +10,13 @@ from werkzeug.routing import Rule
 from spanplat.models import Role
 from spanplat.web.policy import Access, access_of, policy, require_declared
 
-EXAMPLES: dict[str, Any] = {"slug": "demo-people", "token": "unknown", "position": 1, "extension": "csv"}
+EXAMPLES: dict[str, Any] = {
+    "slug": "demo-people",
+    "token": "unknown",
+    "position": 1,
+    "extension": "csv",
+    "output_id": 1,
+}
 
 
 def _requests(app: Flask) -> list[tuple[str, str, Access]]:
@@ -21,7 +27,7 @@ def _requests(app: Flask) -> list[tuple[str, str, Access]]:
     for rule in rules:
         access = access_of(app, rule.endpoint)
         assert access is not None
-        address = adapter.build(rule.endpoint, {name: EXAMPLES[name] for name in rule.arguments})
+        address = adapter.build(rule.endpoint, {name: EXAMPLES.get(name, 1) for name in rule.arguments})
         found += [(method, address, access) for method in (rule.methods or set()) - {"OPTIONS", "HEAD"}]
     return found
 
