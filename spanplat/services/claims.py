@@ -54,8 +54,10 @@ def claim_seat(session: Session, participation: Participation, now: datetime) ->
     Conflict
         If the campaign does not take annotators now.
     """
-    # Two tabs of one person are served one after the other (SQLite has one writer anyway).
-    session.execute(select(Annotator.id).where(Annotator.id == participation.annotator_id).with_for_update())
+    # Two tabs of one person are served one after the other (SQLite has one writer anyway). The lock is one that two who have just
+    # inserted a participation each, and so refer to the annotator's row, can wait for without a deadlock.
+    mine = select(Annotator.id).where(Annotator.id == participation.annotator_id)
+    session.execute(mine.with_for_update(key_share=True))
     assignment = current_assignment(session, participation)
     if assignment is not None and assignment.status not in (AssignmentStatus.EXPIRED, AssignmentStatus.RETURNED):
         return assignment
