@@ -297,4 +297,4 @@ def _containing(session: Session, found: Disagreements, wanted: str) -> BoolArra
 def _texts(session: Session, output_ids: Sequence[int]) -> Iterator[tuple[int, str]]:
     for first in range(0, len(output_ids), TEXTS_AT_ONCE):
         part = output_ids[first : first + TEXTS_AT_ONCE]
-        yield from session.execute(select(Output.id, Output.text).where(Output.id.in_(part))).tuples()
+        yield from session.execute(select(Output.id, Output.text).where(Output.id.in_(part)))
