@@ -10,19 +10,17 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import coo_array, csc_array
+from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from spanplat.errors import InvalidInput
 from spanplat.metrics.alignment import Costs, Dissimilarity
+from spanplat.metrics.covering import cheapest_cover
 from spanplat.metrics.spans import BoolArray, FloatArray, IntArray, sum_by
 from spanplat.metrics.units import Units
 
 ALIGNMENTS_LIMIT = 4_000_000
 """How many unitary alignments one batch may list."""
-STATES_LIMIT = 20_000
-"""How many sets of open units the exact search of a group may remember before the integer program takes over."""
 
 
 class _NearPairs(NamedTuple):
@@ -203,100 +201,13 @@ def _saved(
         ordered_cost, where = cost.tolist(), middle.tolist()
         for low, high in pairwise(borders):
             chosen = order[low:high].tolist()
-            sets = [(flat[index], ordered_cost[index]) for index in chosen]
+            units = sorted({unit for index in chosen for unit in flat[index]}, key=where.__getitem__)
+            bit = {
+                unit: 1 << place for place, unit in enumerate(units)
+            }  # neighbours in the text stand next to each other
+            sets = [(sum(bit[unit] for unit in flat[index]), ordered_cost[index]) for index in chosen]
             number = int(of_group[chosen[0]])
-            saved[number] = alone * int(size[number]) - _cheapest(sets, where, alone, exact=exact)
+            saved[number] = alone * len(units) - cheapest_cover(sets, len(units), alone, exact=exact)
     first_unit = np.zeros(len(size), dtype=np.int64)
     first_unit[group] = np.arange(n_units)
     return sum_by(problem[first_unit], saved, n_problems)
-
-
-def _cheapest(sets: list[tuple[list[int], float]], where: list[float], alone: float, *, exact: bool) -> float:
-    """Cost of the cheapest partition (``exact``) or cover of a group's units by alignments and single units."""
-    units = sorted(
-        {unit for members, _ in sets for unit in members}, key=where.__getitem__
-    )  # neighbours next to each other
-    bit = {unit: 1 << place for place, unit in enumerate(units)}
-    masks = [(sum(bit[unit] for unit in members), cost) for members, cost in sets]
-    best = _search(masks, len(units), alone, exact=exact)
-    return _integer_program(masks, len(units), alone, exact=exact) if best is None else best
-
-
-def _search(masks: list[tuple[int, float]], n_units: int, alone: float, *, exact: bool) -> float | None:
-    """Decide unit after unit which alignment covers it, remembering the best cost of every set of open units (``None``: too many).
-
-    Costs are counted above a floor: each unit's cheapest share of any alignment. What is already dearer than a greedy solution is
-    dropped.
-    """
-    sets = masks + [(1 << unit, alone) for unit in range(n_units)]
-    of_unit: list[list[tuple[int, float]]] = [[] for _ in range(n_units)]
-    floor = [alone] * n_units
-    for mask, cost in sets:
-        share = cost / mask.bit_count()
-        for unit in _places(mask):
-            of_unit[unit].append((mask, cost))
-            floor[unit] = min(floor[unit], share)
-    floors: dict[int, float] = {}
-    ceiling = _greedy_cost(sets, n_units) - sum(floor) + 1e-9
-    states = {(1 << n_units) - 1: 0.0}
-    remembered = 0
-    for unit in range(n_units):
-        here = 1 << unit
-        after: dict[int, float] = {}
-        for open_units, spent in states.items():
-            if not open_units & here:
-                _offer(after, open_units, spent)
-                continue
-            for mask, cost in of_unit[unit]:
-                covered = mask & open_units
-                if exact and covered != mask:
-                    continue
-                below = floors.get(covered)
-                if below is None:
-                    below = floors[covered] = sum(floor[place] for place in _places(covered))
-                above = spent + cost - below
-                if above <= ceiling:
-                    _offer(after, open_units ^ covered, above)
-        states = after
-        remembered += len(states)
-        if remembered > STATES_LIMIT:
-            return None
-    return states[0] + sum(floor)
-
-
-def _greedy_cost(sets: list[tuple[int, float]], n_units: int) -> float:
-    """Cost of taking alignments of open units, those that cost least per unit first."""
-    open_units, total = (1 << n_units) - 1, 0.0
-    for mask, cost in sorted(sets, key=lambda one: one[1] / one[0].bit_count()):
-        if mask & open_units == mask:
-            open_units ^= mask
-            total += cost
-    return total
-
-
-def _places(mask: int) -> list[int]:
-    places = []
-    while mask:
-        lowest = mask & -mask
-        places.append(lowest.bit_length() - 1)
-        mask ^= lowest
-    return places
-
-
-def _offer(states: dict[int, float], open_units: int, cost: float) -> None:
-    known = states.get(open_units)
-    if known is None or cost < known:
-        states[open_units] = cost
-
-
-def _integer_program(masks: list[tuple[int, float]], n_units: int, alone: float, *, exact: bool) -> float:
-    """Solve a group as a set partitioning or set covering problem."""
-    columns = masks + [(1 << unit, alone) for unit in range(n_units)]
-    membership = csc_array(
-        np.array([[mask >> unit & 1 for mask, _ in columns] for unit in range(n_units)], dtype=np.float64)
-    )
-    constraint = LinearConstraint(membership, 1, 1 if exact else np.inf)
-    cost = np.array([cost for _, cost in columns])
-    solution = milp(cost, constraints=constraint, integrality=np.ones(len(cost)), bounds=Bounds(0, 1))
-    chosen = np.round(solution.x).astype(bool)
-    return float(cost[chosen].sum())

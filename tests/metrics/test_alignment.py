@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanplat.metrics import GammaOptions, SpanSet, gamma_of_annotators
+from spanplat.metrics import GammaOptions, SpanSet, covering, gamma_of_annotators
 from spanplat.metrics import alignment_many as many
 from spanplat.metrics.alignment import Dissimilarity, best_pair_alignments
 from spanplat.metrics.mathet import Disorders
@@ -99,7 +99,7 @@ def test_the_integer_program_agrees_with_the_search(monkeypatch: pytest.MonkeyPa
     starts = random.integers(0, 60, size=(3, 8))
     problem = [sorted({(int(s), int(s) + 9, int(s) % 3) for s in row}) for row in starts]
     searched = many.best_alignments(as_units(problem), 3, Dissimilarity())
-    monkeypatch.setattr(many, "STATES_LIMIT", 0)
+    monkeypatch.setattr(covering, "STEPS_LIMIT", 0)
     programmed = many.best_alignments(as_units(problem), 3, Dissimilarity())
 
     assert searched.hard[0] == pytest.approx(programmed.hard[0])

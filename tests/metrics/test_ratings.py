@@ -87,7 +87,7 @@ def test_alpha_of_published_example() -> None:
             [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, nan],
         ]
     )
-    alphas = {level: krippendorff_alpha(ratings, level=level)["alpha"] for level in ("nominal", "interval")}  # type: ignore[arg-type]
+    alphas = {level: krippendorff_alpha(ratings, level=level)["alpha"] for level in ("nominal", "interval")}
 
     assert alphas == {"nominal": pytest.approx(0.743, abs=5e-4), "interval": pytest.approx(0.849, abs=5e-4)}
 

@@ -45,7 +45,7 @@ def test_the_figures_are_those_of_the_measures(pair: Comparison) -> None:
 
 
 def test_strata_average_the_groups(pair: Comparison) -> None:
-    groups = [char(pair.select(np.array(rows))).f1 for rows in ([0, 1], [2, 3])]
+    groups = np.array([char(pair.select(np.array(rows))).f1 for rows in ([0, 1], [2, 3])], dtype=float)
 
     assert agreement_report(pair, by="dataset")["char"]["hard"]["strata"]["f1"] == pytest.approx(
         np.mean(np.array(groups, dtype=float))
