@@ -17,7 +17,7 @@ help:
 	@echo 'make serve        serve ./spanplat-data (or SPANPLAT_HOME)'
 	@echo 'make test         check style, types and layers, then run all tests'
 	@echo 'make lint         check style, types and layers'
-	@echo 'make bench        measure imports and saves'
+	@echo 'make bench        measure imports, saves, recovery after a crash, and the measures'
 	@echo 'make screenshots  make the images of the README anew'
 	@echo 'make lock         bring the lock files up to date'
 	@echo 'make messages     collect and compile the translations'
@@ -39,7 +39,8 @@ test: lint browser
 	$(BIN)/pytest --numprocesses $(TEST_PROCESSES) --cov --cov-report term
 
 bench: $(INSTALLED_DEV)
-	@for script in bench/measure_*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+	@for measurement in import_d2t save_load kill metric_growth; do \
+		echo "== $$measurement"; $(BIN)/python -m bench.$$measurement || exit 1; done
 
 screenshots: $(INSTALLED_DEV) browser
 	$(BIN)/python docs/screenshots.py
