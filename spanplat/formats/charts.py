@@ -5,7 +5,7 @@ from typing import Any
 
 Row = Mapping[str, Any]
 
-WIDTH = 560
+WIDTH = 680
 
 
 def interval_bars(

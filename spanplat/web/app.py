@@ -23,6 +23,7 @@ from spanplat.web import (
     formatting,
     headers,
     health,
+    leaderboard,
     limits,
     locale,
     names,
@@ -80,7 +81,19 @@ def create_app(settings: Settings, database: Database | None = None) -> Flask:
     errors.init_app(app)
     formatting.init_app(app)
     names.init_app(app)
-    for module in (health, accounts, overview, campaigns, statistics, export, runs, agreement, explorer, annotator):
+    for module in (
+        health,
+        accounts,
+        overview,
+        campaigns,
+        statistics,
+        export,
+        runs,
+        agreement,
+        explorer,
+        leaderboard,
+        annotator,
+    ):
         app.register_blueprint(module.blueprint)
     policy.require_declared(app)
     return app

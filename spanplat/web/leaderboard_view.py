@@ -1,0 +1,237 @@
+"""A leaderboard and a matrix prepared for their pages: rows in order, a sentence on who is first, tables to download, the chart."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flask_babel import gettext as _
+
+from spanplat.formats.charts import interval_bars
+from spanplat.formats.tables import Table
+from spanplat.web.formatting import count, figure
+from spanplat.web.measures import MEASURE_TITLES
+
+HEAT_LEVELS = 9
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One row of the leaderboard; ``entry`` is None in the row of the people among themselves."""
+
+    entry: Mapping[str, Any] | None
+    figure: Mapping[str, Any]
+    p_next: float | None
+    """Of the test against the next campaign below; None in the last row."""
+
+
+class LeaderboardView:
+    """One leaderboard by one of its measures.
+
+    Parameters
+    ----------
+    result
+        What `spanplat.services.leaderboard.compute_leaderboard` returns.
+    measure
+        The measure to order by.
+    """
+
+    def __init__(self, result: Mapping[str, Any], measure: str) -> None:
+        self.result = result
+        self.measure = measure
+        self.measure_title = str(MEASURE_TITLES[measure])
+        self._order = sorted(range(len(result["entries"])), key=lambda place: -_or_least(self._figure(place)["value"]))
+
+    @property
+    def human(self) -> Mapping[str, Any] | None:
+        """The figure of the reference's annotators among themselves, where it is defined."""
+        human = self.result["human"]
+        own: Mapping[str, Any] | None = human["figures"][self.measure] if human else None
+        return own if own and own["value"] is not None else None
+
+    @property
+    def standings(self) -> list[Standing]:
+        """The campaigns by their figure, with the people among themselves where their figure puts them."""
+        p_values = self.result["p_values"][self.measure]
+        rows = [
+            Standing(
+                self.result["entries"][place], self._figure(place), None if below is None else p_values[place][below]
+            )
+            for place, below in zip(self._order, [*self._order[1:], None], strict=True)
+        ]
+        if (human := self.human) is not None:
+            above = sum(_or_least(row.figure["value"]) >= human["value"] for row in rows)
+            rows.insert(above, Standing(None, human, None))
+        return rows
+
+    @property
+    def verdict(self) -> str:
+        """Say in a sentence or two who is closest to the reference and whether that is more than chance."""
+        first = self.result["entries"][self._order[0]]
+        own = self._figure(self._order[0])
+        if own["value"] is None:
+            return str(_("This measure says nothing here: %(reason)s.", reason=own["reason"]))
+        words = {"first": first["title"], "reference": self.result["reference"]["title"], "value": figure(own["value"])}
+        if len(self._order) == 1:
+            sentence = _("%(first)s agrees with %(reference)s at %(value)s.", **words)
+        else:
+            below = self._order[1]
+            words |= {"second": self.result["entries"][below]["title"], "other": figure(self._figure(below)["value"])}
+            p_value = self.result["p_values"][self.measure][self._order[0]][below]
+            words["p"] = figure(p_value)
+            if self._figure(below).get("cluster", 2) > 1:
+                sentence = _(
+                    "%(first)s is closest to %(reference)s (%(value)s). %(second)s follows with %(other)s; "
+                    "so large a difference is unlikely to be chance (p = %(p)s).",
+                    **words,
+                )
+            else:
+                sentence = _(
+                    "%(first)s (%(value)s) and %(second)s (%(other)s) are closest to %(reference)s; "
+                    "chance alone may explain the difference between them (p = %(p)s).",
+                    **words,
+                )
+        return f"{sentence} {self._human_sentence()}".strip()
+
+    @property
+    def by_measure(self) -> list[tuple[str, Any, list[Mapping[str, Any]], Mapping[str, Any] | None]]:
+        """One row per measure: name, title, the figures of the campaigns in the order given, and that of people."""
+        human = self.result["human"]
+        return [
+            (
+                measure,
+                title,
+                [entry["figures"][measure] for entry in self.result["entries"]],
+                human["figures"][measure] if human else None,
+            )
+            for measure, title in MEASURE_TITLES.items()
+        ]
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        """The tables of the page, for download."""
+        return {"standings": self._standings_table(), "measures": self._measures_table()}
+
+    @property
+    def chart(self) -> dict[str, Any]:
+        """The bars of the campaigns with their intervals, and the line of the people among themselves."""
+        rows = [
+            {"label": row.entry["title"], **{name: row.figure[name] for name in ("value", "low", "high")}}
+            for row in self.standings
+            if row.entry is not None and row.figure["value"] is not None
+        ]
+        human = self.human
+        line = None if human is None else human["value"]
+        return interval_bars(rows, title=self.measure_title, line=line, line_label=_("people among themselves"))
+
+    def _figure(self, place: int) -> Mapping[str, Any]:
+        own: Mapping[str, Any] = self.result["entries"][place]["figures"][self.measure]
+        return own
+
+    def _human_sentence(self) -> str:
+        human = self.human
+        if human is None:
+            return ""
+        words = {"value": figure(human["value"]), "number": count(self.result["human"]["outputs"])}
+        sentence = _("The reference’s people agree with each other at %(value)s, on %(number)s outputs.", **words)
+        if self.result["chosen"] != "several":
+            hint = _("Compare on the outputs with several people to see both on the same texts.")
+            return f"{sentence} {hint}"
+        return str(sentence)
+
+    def _standings_table(self) -> Table:
+        columns = ["rank", "campaign", self.measure, "low", "high", "outputs", "spans", "p against the next"]
+        rows = [
+            [
+                row.figure.get("cluster"),
+                row.entry["campaign"] if row.entry else _("people among themselves"),
+                *(row.figure[name] for name in ("value", "low", "high", "outputs")),
+                row.entry["spans"] if row.entry else None,
+                row.p_next,
+            ]
+            for row in self.standings
+        ]
+        return Table("leaderboard", columns, rows, self._caption())
+
+    def _measures_table(self) -> Table:
+        names = [entry["campaign"] for entry in self.result["entries"]]
+        columns = ["measure", *(f"{name} {part}" for name in names for part in ("figure", "rank"))]
+        people = self.result["human"] is not None
+        rows = [
+            [
+                measure,
+                *(own.get(part) for own in figures for part in ("value", "cluster")),
+                *([human["value"] if human else None] if people else []),
+            ]
+            for measure, _title, figures, human in self.by_measure
+        ]
+        return Table("measures", [*columns, *(["people"] if people else [])], rows, self._caption())
+
+    def _caption(self) -> str:
+        outputs, signature = self.result["outputs"], self.result["signature"]
+        reference = self.result["reference"]["campaign"]
+        over = f"{outputs} shared outputs" if outputs is not None else "the outputs each shares with the reference"
+        return f"Agreement with {reference} on {over}. {signature}"
+
+
+@dataclass(frozen=True)
+class MatrixRow:
+    """One campaign against all: figures with the shade of their cells."""
+
+    title: str
+    slug: str
+    cells: Sequence[tuple[Mapping[str, Any] | None, int]]
+
+
+class MatrixView:
+    """One matrix.
+
+    Parameters
+    ----------
+    result
+        What `spanplat.services.matrix.compute_matrix` returns.
+    """
+
+    def __init__(self, result: Mapping[str, Any]) -> None:
+        self.result = result
+        self.measure_title = str(MEASURE_TITLES[result["measure"]])
+
+    @property
+    def rows(self) -> list[MatrixRow]:
+        """The rows, shaded between 0 and the highest figure."""
+        highest = max((cell["value"] or 0 for row in self.result["cells"] for cell in row if cell), default=0)
+        return [
+            MatrixRow(campaign["title"], campaign["campaign"], [(cell, _shade(cell, highest)) for cell in cells])
+            for campaign, cells in zip(self.result["campaigns"], self.result["cells"], strict=True)
+        ]
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        """The matrix, and the same as a list of pairs with intervals."""
+        names = [campaign["campaign"] for campaign in self.result["campaigns"]]
+        square = [
+            [name, *(cell["value"] if cell else None for cell in cells)]
+            for name, cells in zip(names, self.result["cells"], strict=True)
+        ]
+        pairs = [
+            [names[row], names[column], *(cell[part] for part in ("value", "low", "high", "outputs", "compared"))]
+            for row, cells in enumerate(self.result["cells"])
+            for column, cell in enumerate(cells)
+            if cell and column >= row
+        ]
+        columns = ["reference", "hypothesis", self.result["measure"], "low", "high", "outputs", "compared"]
+        caption = f"{self.result['measure']} between campaigns. {self.result['signature']}"
+        return {
+            "matrix": Table("matrix", ["campaign", *names], square, caption),
+            "pairs": Table("pairs", columns, pairs, caption),
+        }
+
+
+def _shade(cell: Mapping[str, Any] | None, highest: float) -> int:
+    if cell is None or cell["value"] is None or highest <= 0:
+        return 0
+    share: float = cell["value"] / highest
+    return max(0, round(HEAT_LEVELS * share))
+
+
+def _or_least(value: float | None) -> float:
+    return float("-inf") if value is None else value
