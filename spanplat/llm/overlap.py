@@ -17,7 +17,7 @@ VERSION = "overlap-1"
 SUPPORT = "source-overlap"
 """Key of the answer: share of the output's word forms that the source contains, from 0 to 1."""
 
-_WORD = r"[^\W\d_][^\W\d_\u0300-\u036f]*"  # an accent may stand as a character of its own, after its letter
+_WORD = r"(?:[^\W\d_][\u0300-\u036f]*)+"  # an accent may stand as a character of its own, after its letter
 _TOKEN = re.compile(rf"\d+(?:[.,:]\d+)*|{_WORD}(?:[’'-]{_WORD})*")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _GAP = re.compile(r"[ \t]*[%°€$£]?[ \t]*")

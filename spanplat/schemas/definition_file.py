@@ -158,7 +158,10 @@ def _path_in_file(source: DefinitionSource, path: PathInFile) -> PathInFile:
     if not source.lines:  # put together, not written in a file
         return path
     known: PathInFile = ()
+    value = source.value
     for position, part in enumerate(path):
-        if (*known, part) in source.lines or position == len(path) - 1:
+        is_tag = isinstance(value, dict) and value.get("type") == part and (*known, part) not in source.lines
+        if not is_tag and ((*known, part) in source.lines or position == len(path) - 1):
+            value = value[part] if (*known, part) in source.lines else None
             known = (*known, part)
     return known
