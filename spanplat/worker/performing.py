@@ -19,7 +19,7 @@ HEARTBEAT_SECONDS = 15.0
 logger = logging.getLogger(__name__)
 
 
-class WorkerStopping(Exception):  # noqa: N818 - not an error: the worker was asked to stop, and the job goes back to the queue
+class WorkerStopping(Exception):
     """Raised in a handler, at its next report of progress, when the worker stops."""
 
 
