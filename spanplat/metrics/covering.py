@@ -90,34 +90,60 @@ def _search(useful: list[tuple[_Member, float]], floor: list[float], ceiling: fl
         ):  # in a partition, a set is taken at its first unit's turn
             of_unit[unit].append((member.mask, extra))
     states = {(1 << n_units) - 1: 0.0}
+    twice: dict[int, float] = {}
     steps = 0
     for unit in range(n_units):
-        here = 1 << unit
-        after: dict[int, float] = {}
         steps += len(states) * len(of_unit[unit])
         if steps > STEPS_LIMIT:
             return None
-        for open_units, spent in states.items():
-            if not open_units & here:
-                if spent < after.get(open_units, INFINITE):
-                    after[open_units] = spent
-                continue
-            for mask, extra in of_unit[unit]:
-                above = spent + extra
-                if above > ceiling:
-                    continue
-                covered = mask & open_units
-                if covered != mask:
-                    if exact:
-                        continue
-                    above += sum([floor[place] for place in _units(mask ^ covered)])  # what is covered twice pays twice
-                    if above > ceiling:
-                        continue
-                rest = open_units ^ covered
-                if above < after.get(rest, INFINITE):
-                    after[rest] = above
+        here = 1 << unit
+        after = {open_units: spent for open_units, spent in states.items() if not open_units & here}
+        undecided = [(open_units, spent) for open_units, spent in states.items() if open_units & here]
+        if exact:
+            _take_whole(undecided, of_unit[unit], ceiling, after)
+        else:
+            _take_what_is_open(undecided, of_unit[unit], ceiling, after, floor=floor, twice=twice)
         states = after
     return states[0] + sum(floor)
+
+
+def _take_whole(
+    undecided: list[tuple[int, float]], choices: list[tuple[int, float]], ceiling: float, after: dict[int, float]
+) -> None:
+    """Extend every partial partition by every set whose units are all open."""
+    for open_units, spent in undecided:
+        for mask, extra in choices:
+            if mask & open_units == mask:
+                above = spent + extra
+                rest = open_units ^ mask
+                if above <= ceiling and above < after.get(rest, INFINITE):
+                    after[rest] = above
+
+
+def _take_what_is_open(
+    undecided: list[tuple[int, float]],
+    choices: list[tuple[int, float]],
+    ceiling: float,
+    after: dict[int, float],
+    *,
+    floor: list[float],
+    twice: dict[int, float],
+) -> None:
+    """Extend every partial cover by every set; units covered before pay their floor again (remembered in ``twice``)."""
+    for open_units, spent in undecided:
+        for mask, extra in choices:
+            above = spent + extra
+            if above > ceiling:
+                continue
+            again = mask & ~open_units
+            if again:
+                known = twice.get(again)
+                if known is None:
+                    known = twice[again] = sum([floor[place] for place in _units(again)])
+                above += known
+            rest = open_units & ~mask
+            if above <= ceiling and above < after.get(rest, INFINITE):
+                after[rest] = above
 
 
 def _integer_program(members: list[_Member], n_units: int, *, exact: bool) -> float:
