@@ -124,6 +124,14 @@ def test_two_campaigns_are_chosen_and_compared(staff_page: Page) -> None:
     expect(staff_page.get_by_role("heading", name="Character F1, same category")).to_be_visible()
 
 
+def test_figures_that_cannot_be_had_leave_a_reason_in_their_place(staff_page: Page) -> None:
+    reason = '<div class="notice danger" role="alert">The database does not answer.</div>'
+    staff_page.route("**/agreement/figures**", lambda route: route.fulfill(status=503, body=reason))
+    staff_page.goto(AGREEMENT)
+    expect(staff_page.get_by_role("alert")).to_have_text("The database does not answer.")
+    expect(staff_page.get_by_text("Comparing")).to_be_hidden()
+
+
 def test_filters_are_sent_when_their_list_closes(staff_page: Page) -> None:
     staff_page.goto(AGREEMENT)
     staff_page.get_by_text("System: all").click()

@@ -26,3 +26,11 @@ export function restWhileHidden(body) {
     if (document.hidden && event.detail.elt.matches("[data-live]")) event.preventDefault();
   });
 }
+
+// A part that the page waits for shows the server's error in its place; a live part keeps what it has and asks again.
+export function showErrorsInPlace(body) {
+  body.addEventListener("htmx:beforeSwap", (event) => {
+    const { target, xhr } = event.detail;
+    if (xhr.status >= 400 && !target.matches("[data-live]")) event.detail.shouldSwap = true;
+  });
+}

@@ -2,7 +2,7 @@
 
 import { copyOnClick } from "./copy.js";
 import { submitOnChange } from "./filters.js";
-import { announceConnection, restWhileHidden, skipUnchangedFragments } from "./live.js";
+import { announceConnection, restWhileHidden, showErrorsInPlace, skipUnchangedFragments } from "./live.js";
 import { closePopups } from "./popups.js";
 
 closePopups(document);
@@ -10,4 +10,5 @@ copyOnClick(document);
 submitOnChange(document);
 skipUnchangedFragments(document.body);
 restWhileHidden(document.body);
+showErrorsInPlace(document.body);
 announceConnection(document.body, document.getElementById("connection"));
