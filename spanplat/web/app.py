@@ -15,6 +15,7 @@ from spanplat.settings import Settings
 from spanplat.web import (
     accounts,
     agreement,
+    agreement_tables,
     annotator,
     campaigns,
     errors,
@@ -52,7 +53,7 @@ def create_app(settings: Settings, database: Database | None = None) -> Flask:
     Returns
     -------
     Flask
-        A WSGI application; everything it needs at run time is inside, so that several may live in one process.
+        A WSGI application, with its static files compressed and its middleware around it.
 
     Raises
     ------
@@ -90,6 +91,7 @@ def create_app(settings: Settings, database: Database | None = None) -> Flask:
         export,
         runs,
         agreement,
+        agreement_tables,
         explorer,
         leaderboard,
         annotator,
