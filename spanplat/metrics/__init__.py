@@ -15,7 +15,7 @@ from spanplat.metrics.matched import exact, partial, partial_credit
 from spanplat.metrics.mathet import GammaOptions, gamma, gamma_of_annotators, s_empty
 from spanplat.metrics.ratings import aggregate, cohen_kappa, judge_correlation, krippendorff_alpha, rating_correlation
 from spanplat.metrics.registry import MEASURES, Measure, measure_named
-from spanplat.metrics.report import agreement_report
+from spanplat.metrics.report import agreement_report, gamma_report
 from spanplat.metrics.resampling import bootstrap, permutation_test, rank_clusters
 from spanplat.metrics.result import Result
 from spanplat.metrics.spans import Comparison, Span, SpanSet
@@ -44,6 +44,7 @@ __all__ = [
     "gamma",
     "gamma_cat",
     "gamma_of_annotators",
+    "gamma_report",
     "judge_correlation",
     "krippendorff_alpha",
     "measure_named",

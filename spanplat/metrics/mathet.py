@@ -217,7 +217,8 @@ def chance_corrected(observed: FloatArray, expected: FloatArray) -> FloatArray:
 def s_empty(annotators: Sequence[SpanSet]) -> Result:
     """S∅: agreement on the outputs γ cannot judge (Kasner et al. 2025).
 
-    The mean of 1 / (1 + number of spans) over the outputs where fewer than two annotators have spans.
+    The mean of 1 / (1 + number of spans) over the outputs where fewer than two annotators have spans that γ can align, so that every
+    output counts for exactly one of the two.
 
     Parameters
     ----------
@@ -234,9 +235,9 @@ def s_empty(annotators: Sequence[SpanSet]) -> Result:
     >>> s_empty([SpanSet.from_lists([[(0, 4)], []]), SpanSet.from_lists([[], []])]).mean
     0.75
     """
-    counts = np.stack([spans.counts for spans in annotators])
-    silent = (counts > 0).sum(axis=0) < 2
-    values = np.where(silent, 1.0 / (1.0 + counts.sum(axis=0)), np.nan)
+    total = np.sum([spans.counts for spans in annotators], axis=0)
+    silent = ~has_two(units_of(annotators), len(annotators))
+    values = np.where(silent, 1.0 / (1.0 + total), np.nan)
     undefined = {} if silent.any() else {"mean": "at least two annotators have spans on every output"}
     mean = float(values[silent].mean()) if silent.any() else None
     return Result(

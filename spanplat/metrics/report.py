@@ -1,6 +1,6 @@
 """All figures of one comparison, as the command line and the dashboard show them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from spanplat.metrics.characters import Empty, char_counts, compared_outputs
 from spanplat.metrics.confusion import confusion
 from spanplat.metrics.count_correlation import category_counts, count_correlation
 from spanplat.metrics.matched import Credit, Matching, matched_counts
-from spanplat.metrics.mathet import GammaDisorders, GammaOptions, gamma_disorders, gamma_result, s_empty
+from spanplat.metrics.mathet import Disorders, GammaDisorders, GammaOptions, gamma_disorders, gamma_result, s_empty
 from spanplat.metrics.resampling import (
     Statistic,
     bootstrap,
@@ -22,9 +22,9 @@ from spanplat.metrics.resampling import (
     pearson_columns,
     pearson_statistic,
 )
-from spanplat.metrics.result import Result
+from spanplat.metrics.result import Option, Result
 from spanplat.metrics.scores import Average, Counts, Scores, score
-from spanplat.metrics.spans import Comparison, FloatArray, IntArray
+from spanplat.metrics.spans import Comparison, FloatArray, IntArray, SpanSet
 
 Figures = dict[str, Any]
 CountsOf = Callable[[Comparison, bool, Average, str | None], Counts]
@@ -127,6 +127,76 @@ def agreement_report(
     ).signature
     figures["version"] = __version__
     return figures
+
+
+def gamma_report(
+    groups: Sequence[Sequence[SpanSet]],
+    options: GammaOptions | None = None,
+    *,
+    n_bootstrap: int = 0,
+    n_jobs: int | None = None,
+) -> Figures:
+    """Compute γ over all annotators of every output at once, the only measure that takes more than two.
+
+    Parameters
+    ----------
+    groups : sequence of sequences of SpanSet
+        The outputs in groups by how many annotators completed them; per group one span set per annotator, in the order the sampler
+        draws them. The first annotator of one output need not be the first of another.
+    options : GammaOptions, optional
+        α, β, Δ∅, samples and seed.
+    n_bootstrap : int
+        Resamples for the intervals; 0 leaves them out.
+    n_jobs : int, optional
+        Processes for joblib.
+
+    Returns
+    -------
+    dict
+        ``outputs``, ``gamma``, ``s_empty``, ``intervals``, ``undefined``, ``signature`` and ``version`` as in `agreement_report`.
+
+    Examples
+    --------
+    >>> three = [SpanSet.from_lists([[(0, 4)]])] * 3
+    >>> two = [SpanSet.from_lists([[(0, 4)], []])] * 2
+    >>> report = gamma_report([three, two])
+    >>> report["gamma"]["hard"], report["s_empty"]
+    ({'mean': 1.0, 'outputs': 2}, {'mean': 1.0, 'outputs': 1})
+    """
+    options = options or GammaOptions()
+    parts = [gamma_disorders(group, options, n_jobs=n_jobs) for group in groups]
+    silent = np.concatenate([s_empty(group).per_output["s_empty"] for group in groups] or [np.zeros(0)])
+    undefined: dict[str, str] = {}
+    gamma: Figures = {}
+    values = {"s_empty.mean": silent}
+    for variant, soft in VARIANTS.items():
+        chosen = [getattr(part, variant) for part in parts]
+        disorders = Disorders(
+            np.concatenate([part.observed for part in chosen] or [np.zeros(0)]),
+            np.concatenate([part.expected for part in chosen] or [np.zeros(0)]),
+        )
+        gamma[variant] = _figures(gamma_result(disorders, options, soft=soft), f"gamma.{variant}", undefined)
+        values[f"gamma.{variant}.mean"] = disorders.gamma
+    defined = silent[~np.isnan(silent)]
+    if not len(defined):
+        undefined["s_empty.mean"] = "at least two annotators have spans on every output"
+    intervals: dict[str, list[float | None]] = {}
+    if n_bootstrap and len(silent):
+        for path, column in values.items():
+            found = bootstrap(
+                mean_columns(column), mean_statistic, n_resamples=n_bootstrap, seed=options.seed, n_jobs=n_jobs
+            )
+            intervals[path] = [None if np.isnan(bound) else float(bound) for bound in (found.low[0], found.high[0])]
+    named: dict[str, Option] = {**options.as_dict(), "annotators": "all", "bootstrap": n_bootstrap}
+    return {
+        "outputs": len(silent),
+        "gamma": gamma | {key: named[key] for key in ("alpha", "beta", "delta_empty", "samples", "seed", "stream")},
+        "s_empty": {"mean": float(defined.mean()) if len(defined) else None, "outputs": len(defined)},
+        "intervals": intervals,
+        "undefined": undefined,
+        "signature": Result("gamma", {}, outputs=len(silent), options=named).signature,
+        "version": __version__,
+    }
 
 
 def _families(matching: Matching, tau: int, severity_penalty: float) -> dict[str, CountsOf]:

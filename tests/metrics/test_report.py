@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 from spanplat.errors import InvalidInput
-from spanplat.metrics import Comparison, agreement_report, char, gamma, partial_credit
+from spanplat.metrics import (
+    Comparison,
+    GammaOptions,
+    SpanSet,
+    agreement_report,
+    char,
+    gamma,
+    gamma_of_annotators,
+    gamma_report,
+    partial_credit,
+)
 
 PRF = {"precision", "recall", "f1"}
 REFERENCE = [[(0, 9, 0), (16, 19, 1)], [(3, 8, 0)], [], [(1, 5, 1)]]
@@ -110,3 +120,33 @@ def test_an_output_compared_twice_counts_twice() -> None:
     assert twice.n_outputs == 3
     assert char(twice, average="macro").precision == 1.0
     assert char(twice).recall == pytest.approx(10 / 12)
+
+
+def test_every_output_counts_for_gamma_or_for_silence() -> None:
+    # A lone omission mark has no extent that could be aligned.
+    pair = Comparison.of([[(0, 4, 0)], [(0, 4, 0)], []], [[(5, 5, 0)], [(1, 4, 0)], []])
+    report = agreement_report(pair)
+
+    assert report["gamma"]["hard"]["outputs"] + report["s_empty"]["outputs"] == pair.n_outputs
+    assert report["s_empty"]["mean"] == pytest.approx((1 / 3 + 1) / 2)
+
+
+def test_all_annotators_at_once() -> None:
+    three = [SpanSet.from_lists([[(start, start + 9, 0)], [(3, 9, 1), (20, 30, 0)]]) for start in (0, 2, 5)]
+    two = [SpanSet.from_lists([[(start, start + 12, 1)]]) for start in (0, 4)]
+    options = GammaOptions(n_samples=10, seed=3)
+    report = gamma_report([three, two], options, n_bootstrap=50)
+    separate = [gamma_of_annotators(group, options).per_output["gamma"] for group in (three, two)]
+
+    assert report["outputs"] == 3
+    assert report["gamma"]["hard"]["mean"] == pytest.approx(np.concatenate(separate).mean())
+    assert report["s_empty"]["mean"] is None
+    assert "s_empty.mean" in report["undefined"]
+    assert report["intervals"]["gamma.hard.mean"][0] <= report["gamma"]["hard"]["mean"]
+
+
+def test_no_annotators_at_all_is_undefined() -> None:
+    report = gamma_report([])
+
+    assert (report["outputs"], report["gamma"]["soft"]["mean"]) == (0, None)
+    assert report["undefined"]["gamma.soft.mean"]
