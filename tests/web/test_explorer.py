@@ -1,0 +1,207 @@
+"""The disagreement explorer by HTTP: lists, one output, and links that lead from figures to texts."""
+
+import html
+import re
+from collections.abc import Mapping
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from spanplat.db import Database
+from spanplat.metrics.disagreement import ClusterType
+from spanplat.models import Output
+from spanplat.services.disagreement import find_disagreements
+from spanplat.services.disagreement_outputs import MarkedSpan, SpanCluster
+from spanplat.web.explorer_view import mark_text
+
+LIST = "/admin/agreement/outputs?reference=demo-sample-a&hypothesis=demo-sample-b"
+CATEGORIES = {"wrong": "Wrong", "unclear": "Unclear"}
+
+
+class TextOf(HTMLParser):
+    """Collects the text of the element with an id."""
+
+    def __init__(self, page: str, element_id: str) -> None:
+        super().__init__()
+        self.wanted, self.depth, self.text = element_id, 0, ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        del tag
+        if self.depth or dict(attrs).get("id") == self.wanted:
+            self.depth += 1
+
+    def handle_endtag(self, tag: str) -> None:
+        del tag
+        self.depth -= bool(self.depth)
+
+    def handle_data(self, data: str) -> None:
+        if self.depth:
+            self.text += data
+
+
+def links(page: str, pattern: str) -> list[str]:
+    return [html.unescape(found) for found in re.findall(rf'href="([^"]*{pattern}[^"]*)"', page)]
+
+
+def span(
+    who: Any, start: int, end: int, *, cluster: int = 1, category: str = "wrong", side: str = "output"
+) -> MarkedSpan:
+    return MarkedSpan(who, cluster, start, end, category, "", side, None, None, None)
+
+
+def cluster(*spans: MarkedSpan, kind: ClusterType = ClusterType.BOUNDARY) -> SpanCluster:
+    return SpanCluster(spans[0].cluster, kind, spans, is_wanted=True)
+
+
+def test_the_list_shows_every_compared_output(viewer: Any) -> None:
+    page = viewer.get(LIST).text
+
+    assert "36 outputs compared" in page
+    assert len(links(page, "/outputs/[0-9]+")) == 36
+
+
+def test_without_two_campaigns_one_is_sent_to_choose_them(viewer: Any) -> None:
+    response = viewer.get("/admin/agreement/outputs?reference=demo-sample-a")
+
+    assert (response.status_code, response.location) == (303, "/admin/agreement?reference=demo-sample-a")
+
+
+def test_a_kind_of_disagreement_leads_to_outputs_that_have_it(viewer: Any) -> None:
+    page = viewer.get(LIST).text
+    (missing,) = {link for link in links(page, "type=missing") if "/outputs?" in link}
+    chosen = viewer.get(missing).text
+
+    outputs = links(chosen, "/outputs/[0-9]+")
+    assert 0 < len(outputs) < 36
+    for link in outputs[:3]:
+        assert '<span class="type missing">' in viewer.get(link).text
+
+
+def test_every_text_stands_on_its_page_exactly_as_stored(viewer: Any, demo: Database) -> None:
+    with demo.reading() as session:
+        texts = {identifier: text for identifier, text in session.execute(select(Output.id, Output.text))}
+    for link in links(viewer.get(LIST).text, "/outputs/[0-9]+"):
+        output_id = int(re.findall(r"/outputs/(\d+)", link)[0])
+        assert TextOf(viewer.get(link).text, "text").text == texts[output_id]
+
+
+def test_one_walks_through_the_chosen_outputs_and_no_others(viewer: Any) -> None:
+    page = viewer.get(f"{LIST}&type=extra").text
+    expected = links(page, "/outputs/[0-9]+")
+    walked, address = [], expected[0]
+    while address:
+        walked.append(address)
+        following = re.search(r'<a rel="next" href="([^"]+)"', viewer.get(address).text)
+        address = html.unescape(following[1]) if following else ""
+
+    assert walked == expected
+
+
+def test_the_link_to_share_gives_the_same_page(viewer: Any) -> None:
+    address = links(viewer.get(f"{LIST}&type=extra&q=the").text, "/outputs/[0-9]+")[0]
+    page = viewer.get(address).text
+    shared = TextOf(page, "address").text
+
+    assert shared == f"http://localhost{address}"
+    assert viewer.get(shared.removeprefix("http://localhost")).text == page
+
+
+def test_the_way_back_keeps_the_options_of_the_comparison(viewer: Any) -> None:
+    page = viewer.get(f"{LIST}&system=larkspur&matching=greedy&type=missing&q=train").text
+    (back,) = {link for link in links(page, r"/admin/agreement\?")}
+
+    assert back == ("/admin/agreement?reference=demo-sample-a&hypothesis=demo-sample-b&matching=greedy&system=larkspur")
+
+
+def test_the_filter_form_keeps_what_it_does_not_ask_for(viewer: Any) -> None:
+    page = viewer.get(f"{LIST}&type=missing&hypothesis_rule=each&system=larkspur&system=juniper").text
+
+    for name, value in (("type", "missing"), ("hypothesis_rule", "each"), ("reference", "demo-sample-a")):
+        assert f'<input type="hidden" name="{name}" value="{value}">' in page
+    assert page.count(" checked>") == 2
+
+
+def test_what_was_searched_for_is_escaped(viewer: Any) -> None:
+    page = viewer.get(f"{LIST}&q=<script>alert(1)</script>").text
+
+    assert "<script>alert" not in page
+    assert "No output fits this choice" in page
+
+
+def test_categories_have_their_colours_in_a_stylesheet_of_their_own(viewer: Any, demo: Database) -> None:
+    response = viewer.get(LIST.replace("/outputs?", "/outputs/colors.css?"))
+    with demo.reading() as session:
+        categories = find_disagreements(session, "demo-sample-a", "demo-sample-b").categories
+
+    assert response.mimetype == "text/css"
+    rules = response.text.splitlines()
+    assert len(rules) == len(categories)
+    assert all(re.fullmatch(r"\.category-\d+ { --c: #[0-9A-Fa-f]{6}; }", rule) for rule in rules)
+    assert viewer.get(response.request.full_path, if_none_match=response.headers["ETag"]).status_code == 304
+
+
+@pytest.mark.parametrize(
+    ("parameters", "status", "words"),
+    [
+        ("&type=strange", 422, "something that does not exist"),
+        ("&reference_category=late", 422, "neither campaign has a category"),
+        ("&page=0", 422, "something that does not exist"),
+        ("&split=never", 422, "share no completed output"),
+    ],
+)
+def test_a_wrong_address_is_answered_with_what_is_wrong(viewer: Any, parameters: str, status: int, words: str) -> None:
+    response = viewer.get(LIST + parameters)
+
+    assert response.status_code == status
+    assert re.search(words, html.unescape(response.text))
+
+
+def test_an_output_that_is_not_compared_is_not_found(viewer: Any) -> None:
+    response = viewer.get(LIST.replace("/outputs?", "/outputs/999999?"))
+
+    assert response.status_code == 404
+    assert "is not compared" in response.text
+
+
+def test_stretches_give_the_text_back_whatever_is_marked() -> None:
+    text = "e\u0301tude 🌧️ № 5\n end"
+    marked = mark_text(
+        text,
+        [
+            cluster(span("reference", 0, 9), span("hypothesis", 2, 40)),
+            cluster(span("reference", 3, 3, cluster=2)),
+            cluster(span("hypothesis", 90, 95, cluster=3)),
+            cluster(span("reference", 0, 5, cluster=4, side="source")),
+        ],
+        CATEGORIES,
+    )
+
+    assert "".join(stretch.text for stretch in marked.stretches) == text
+    drawn = {mark.span.cluster for stretch in marked.stretches for mark in stretch.marks}
+    assert drawn == {1, 2}
+
+
+def test_overlapping_spans_of_one_side_lie_on_lanes_of_their_own() -> None:
+    spans = [span("reference", 0, 10), span("reference", 2, 5), span("reference", 5, 9), span("hypothesis", 3, 6)]
+    marked = mark_text("0123456789", [cluster(*spans)], CATEGORIES)
+
+    lanes: Mapping[MarkedSpan, set[int]] = {each: set() for each in spans}
+    for stretch in marked.stretches:
+        for mark in stretch.marks:
+            lanes[mark.span].add(mark.lane)
+    assert [lanes[each] for each in spans] == [{0}, {1}, {1}, {0}]
+    assert marked.lanes == {"reference": 2, "hypothesis": 1}
+
+
+def test_a_label_names_the_category_where_there_is_room() -> None:
+    spans = [span("reference", 0, 2), span("reference", 3, 30, cluster=2, category="unclear")]
+    marked = mark_text("x" * 40, [cluster(spans[0]), cluster(spans[1])], CATEGORIES)
+
+    assert [stretch.above for stretch in marked.stretches if stretch.above] == ["1", "2 Unclear"]
+
+
+def test_an_empty_text_without_marks_has_no_stretches() -> None:
+    assert mark_text("", [], CATEGORIES).stretches == []
