@@ -78,7 +78,7 @@ class Database:
         self.write_queue: WriteQueue | None = None
         try:
             self.engine = _create_engine(url, pool_size)
-        except (ArgumentError, ModuleNotFoundError) as error:
+        except (ArgumentError, ModuleNotFoundError, ValueError) as error:  # ValueError: a port that is no number
             raise InvalidInput(
                 f"SPANPLAT_DATABASE_URL is not a database address ({error}); use sqlite:///path or postgresql://user@host/name"
             ) from error
