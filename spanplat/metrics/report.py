@@ -81,20 +81,7 @@ def agreement_report(
     """
     undefined: dict[str, str] = {}
     families = _families(matching, tau, severity_penalty)
-    figures: Figures = {"outputs": pair.n_outputs}
-    for name, counts_of in families.items():
-        outputs = compared_outputs(pair, empty) if name.startswith("char") else np.arange(pair.n_outputs)
-        figures[name] = {
-            variant: _family(pair, counts_of, soft=soft, by=by, outputs=outputs) for variant, soft in VARIANTS.items()
-        }
-        if len(outputs) == 0:
-            undefined[name] = "no output to compare"
-    figures["macro_f_of_means"] = {
-        name: {variant: figures[name][variant].pop("macro_f_of_means") for variant in VARIANTS} for name in families
-    }
-    for variant in VARIANTS:
-        figures["char"][variant] |= figures["char"][variant].pop("micro")
-    figures["char"]["delta"] = _difference(figures["char"]["soft"]["f1"], figures["char"]["hard"]["f1"])
+    figures: Figures = {"outputs": pair.n_outputs, **_scored_families(pair, families, empty, by, undefined)}
     figures["pearson"] = _correlations(pair, undefined)
     figures["s_empty"] = _figures(s_empty((pair.reference, pair.hypothesis)), "s_empty", undefined)
     crossed = confusion(pair)
@@ -110,21 +97,15 @@ def agreement_report(
             pair, families, disorders, empty=empty, n_bootstrap=n_bootstrap, seed=seed, n_jobs=n_jobs
         )
     figures["undefined"] = undefined
-    figures["signature"] = Result(
-        "agreement",
-        {},
-        outputs=pair.n_outputs,
-        options={
-            **options.as_dict(),
-            "matching": matching,
-            "empty": empty,
-            "by": by,
-            "tau": tau,
-            "severity_penalty": severity_penalty,
-            "bootstrap": n_bootstrap,
-            "gamma": with_gamma,
-        },
-    ).signature
+    named: dict[str, Option] = {
+        "matching": matching,
+        "empty": empty,
+        "by": by,
+        "tau": tau,
+        "severity_penalty": severity_penalty,
+    }
+    named |= {**options.as_dict(), "bootstrap": n_bootstrap, "gamma": with_gamma}
+    figures["signature"] = Result("agreement", {}, outputs=pair.n_outputs, options=named).signature
     figures["version"] = __version__
     return figures
 
@@ -221,6 +202,27 @@ def _families(matching: Matching, tau: int, severity_penalty: float) -> dict[str
         "best_match": lambda pair, soft, _average, _by: best_match_counts(pair, soft=soft),
         "span_average": lambda pair, soft, _average, _by: span_average_counts(pair, soft=soft),
     }
+
+
+def _scored_families(
+    pair: Comparison, families: Mapping[str, CountsOf], empty: Empty, by: str | None, undefined: dict[str, str]
+) -> Figures:
+    """Scores of every family, hard and soft, under every average; ``char`` shows its micro average at the top."""
+    figures: Figures = {}
+    for name, counts_of in families.items():
+        outputs = compared_outputs(pair, empty) if name.startswith("char") else np.arange(pair.n_outputs)
+        figures[name] = {
+            variant: _family(pair, counts_of, soft=soft, by=by, outputs=outputs) for variant, soft in VARIANTS.items()
+        }
+        if len(outputs) == 0:
+            undefined[name] = "no output to compare"
+    figures["macro_f_of_means"] = {
+        name: {variant: figures[name][variant].pop("macro_f_of_means") for variant in VARIANTS} for name in families
+    }
+    for variant in VARIANTS:
+        figures["char"][variant] |= figures["char"][variant].pop("micro")
+    figures["char"]["delta"] = _difference(figures["char"]["soft"]["f1"], figures["char"]["hard"]["f1"])
+    return figures
 
 
 def _family(
