@@ -29,7 +29,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         fixtures & {"postgresql_url"} and "database_url" not in fixtures
     ):
         item.user_properties.append(("database", "PostgreSQL"))
-    elif fixtures & {"make_sqlite", "sqlite_database", "database_url"}:
+    elif fixtures & {"make_sqlite", "sqlite_database", "database_url", "home"}:
         item.user_properties.append(("database", "SQLite"))
 
 

@@ -87,7 +87,7 @@ def _show(report: ImportReport) -> None:
         return
     click.echo(
         f"Imported {report.campaign}: {report.annotations} annotations with {report.spans} spans "
-        f"by {report.annotators} annotators on {report.outputs} outputs."
+        f"by {report.annotators} annotator{'' if report.annotators == 1 else 's'} on {report.outputs} outputs."
     )
     rows = [
         *((f"spans that differ from the text in {kind}", count) for kind, count in report.differences.items()),
