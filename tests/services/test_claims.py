@@ -178,7 +178,7 @@ def test_seats_stay_consistent_whatever_people_do(database: Database, launch: La
     with database.reading() as session:
         rows = session.execute(select(Assignment.batch_id, Assignment.slot, Assignment.campaign_id)).all()
     machine = type("SeatsHere", (Seats,), {"database": database, "seats": [tuple(row) for row in rows]})
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(
         machine,
         settings=settings(
             max_examples=12,
