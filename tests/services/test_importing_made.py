@@ -159,7 +159,9 @@ def test_progress_is_told_in_records(sqlite_database: Database, tmp_path: Path) 
         told.append(done)
 
     import_records(sqlite_database, tmp_path, *records, on_progress=tell)
-    assert told == [200, 250]
+    assert len(told) > 1
+    assert told == sorted(set(told))
+    assert told[-1] == 250
 
 
 @pytest.mark.parametrize(

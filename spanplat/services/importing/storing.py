@@ -17,7 +17,7 @@ from spanplat.schemas.slug import slugify
 from spanplat.services.importing.progress import OnProgress, ignore_progress
 from spanplat.text import clean_text, sha256_of
 
-CHUNK = 200
+CHUNK = 100
 """Records per transaction: well below 100 ms."""
 
 
@@ -48,7 +48,7 @@ def store_records(
     *,
     on_progress: OnProgress = ignore_progress,
 ) -> dict[str, StoredData]:
-    """Store examples and outputs by dataset slug, a few hundred to a transaction; what is there already stays.
+    """Store examples and outputs by dataset slug, a hundred to a transaction; what is there already stays.
 
     Returns
     -------

@@ -77,6 +77,8 @@ class CampaignWriter:
     _items: dict[int, int] = field(default_factory=dict)
     _batches: dict[str, tuple[int, dict[int, int]]] = field(default_factory=dict)
     _seats: dict[tuple[str, int], _Seat] = field(default_factory=dict)
+    _batch_items: list[dict[str, Any]] = field(default_factory=list)
+    """To be inserted with the chunk that is being written."""
 
     def place(self, incoming: IncomingAnnotation | Problem) -> Placed | Kept:
         """Find output and offsets of what was received; reads nothing and writes nothing."""
@@ -111,6 +113,9 @@ class CampaignWriter:
         kept = [record for record in records if isinstance(record, Kept)]
         self._add_items(session, placed)
         seats = [self._seat_for(session, record) for record in placed]
+        if self._batch_items:
+            session.execute(insert(BatchItem), self._batch_items)
+            self._batch_items.clear()
         if placed:
             ids = session.scalars(
                 insert(Annotation).returning(Annotation.id, sort_by_parameter_order=True),
@@ -232,13 +237,13 @@ class CampaignWriter:
         _, positions = self._batches[annotator]
         if item_id not in positions:
             positions[item_id] = len(positions) + 1
-            session.execute(
-                insert(BatchItem).values(
-                    batch_id=self._batches[annotator][0],
-                    position=positions[item_id],
-                    item_id=item_id,
-                    role=_role_of(record.incoming),
-                )
+            self._batch_items.append(
+                {
+                    "batch_id": self._batches[annotator][0],
+                    "position": positions[item_id],
+                    "item_id": item_id,
+                    "role": _role_of(record.incoming),
+                }
             )
         return seat
 
