@@ -186,24 +186,6 @@ def choose(session: Session, found: Disagreements, choice: Choice) -> Selection:
     )
 
 
-def spread(found: Disagreements) -> list[tuple[float | None, float | None, int]]:
-    """Count the rows by character F1: at 0, in the four quarters between, at 1, and where neither side marked anything.
-
-    Returns
-    -------
-    list of (from, to, rows)
-        Both bounds are None for the outputs without any span.
-    """
-    silent = (found.pair.reference.counts == 0) & (found.pair.hypothesis.counts == 0)
-    f1 = found.f1[~silent]
-    edges = [0.0, 0.25, 0.5, 0.75, 1.0]
-    inner = f1[(f1 > 0) & (f1 < 1)]
-    quarters = np.bincount(np.digitize(inner, edges) - 1, minlength=4).tolist()
-    bins: list[tuple[float | None, float | None, int]] = [(0.0, 0.0, int((f1 == 0).sum()))]
-    bins += [(low, high, number) for low, high, number in zip(edges, edges[1:], quarters, strict=False)]
-    return [*bins, (1.0, 1.0, int((f1 == 1).sum())), (None, None, int(silent.sum()))]
-
-
 def _compare(session: Session, request: Request) -> Disagreements:
     reference, hypothesis, categories = _load(session, request)
     alignment = _align(request, reference, hypothesis)

@@ -19,7 +19,6 @@ from spanplat.services.disagreement import (
     Selection,
     choose,
     find_disagreements,
-    spread,
 )
 from spanplat.services.disagreement_outputs import list_lines, show_output
 from spanplat.services.progress import coverage
@@ -96,7 +95,6 @@ def index() -> str | AnyResponse:
         lines=list_lines(session, found, rows),
         first=(query.page - 1) * OUTPUTS_PER_PAGE + 1,
         pages=max(1, -(-len(selection.rows) // OUTPUTS_PER_PAGE)),
-        spread=spread(found),
         offered={"dataset": covered.datasets, "split": covered.splits, "system": covered.systems},
         **_words(found),
     )

@@ -52,7 +52,6 @@ def test_list_and_output_are_accessible_and_fit_the_window(
     del demo
     page = signed_in(new_page(color_scheme=scheme, viewport={"width": width, "height": 800}))
     page.goto(LIST)
-    page.get_by_text("How agreement spreads").click()
     require_accessible(page)
     open_first(page)
     expect(page.locator("#text .mark").first).to_be_visible()

@@ -25,7 +25,7 @@ from spanplat.models import (
 )
 from spanplat.services.agreement import AgreementOptions, compute_agreement
 from spanplat.services.campaigns import find_campaign
-from spanplat.services.disagreement import NO_PARTNER, Choice, choose, find_disagreements, spread
+from spanplat.services.disagreement import NO_PARTNER, Choice, choose, find_disagreements
 from spanplat.services.disagreement_outputs import list_lines, show_output
 from spanplat.services.importing.campaigns import import_campaign
 from spanplat.services.sides import Filters
@@ -238,22 +238,6 @@ def test_annotators_of_one_campaign_are_compared_pair_by_pair(
         assert [output.clusters[0].kind for output in shown] == ["missing", "agreement", "extra"]
         with pytest.raises(NotFound, match=r"not compared .* a 4th time"):
             show_output(session, found, everything, output_id, 4)
-
-
-@pytest.mark.usefixtures("two_sides")
-def test_the_spread_counts_every_comparison_once(database: Database) -> None:
-    with database.reading() as session:
-        bins = spread(find_disagreements(session, "people", "model"))
-
-    assert bins == [
-        (0.0, 0.0, 2),
-        (0.0, 0.25, 0),
-        (0.25, 0.5, 1),
-        (0.5, 0.75, 0),
-        (0.75, 1.0, 1),
-        (1.0, 1.0, 1),
-        (None, None, 7),
-    ]
 
 
 @pytest.mark.usefixtures("two_sides")

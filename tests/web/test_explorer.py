@@ -205,3 +205,19 @@ def test_a_label_names_the_category_where_there_is_room() -> None:
 
 def test_an_empty_text_without_marks_has_no_stretches() -> None:
     assert mark_text("", [], CATEGORIES).stretches == []
+
+
+def test_every_cell_of_the_confusion_matrix_leads_to_the_pairs_it_counts(viewer: Any) -> None:
+    figures = viewer.get(LIST.replace("/outputs?", "/figures?")).text
+    cells = re.findall(r'<a href="([^"]*hypothesis_category=[^"]*)">(\d+)</a>', figures)
+
+    assert len(cells) > 5
+    for link, number in cells:
+        page = viewer.get(html.unescape(link)).text
+        assert re.search(rf"\b{number} such pairs? of spans", page)
+
+
+def test_the_figures_lead_to_the_outputs_with_the_same_options(viewer: Any) -> None:
+    figures = viewer.get(LIST.replace("/outputs?", "/figures?") + "&system=larkspur").text
+
+    assert f"{LIST}&system=larkspur" in links(figures, r"/outputs\?")
