@@ -1,6 +1,8 @@
 """The demo: a running platform in one command."""
 
 import os
+import shutil
+import sys
 from pathlib import Path
 
 import click
@@ -80,4 +82,5 @@ def _show_addresses(settings: Settings, link: str, address: str, password: str |
         click.echo(f"Sign in with:    {DEMO_USER}  {password}   (shown only now)")
     else:
         click.echo("Sign in with the password shown at the first start;")
-        click.echo(f"for a new one:   SPANPLAT_HOME={settings.home} spanplat user password {DEMO_USER}")
+        program = "spanplat" if shutil.which("spanplat") else sys.argv[0]
+        click.echo(f"for a new one:   SPANPLAT_HOME={settings.home} {program} user password {DEMO_USER}")
