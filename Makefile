@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 INSTALLED := $(VENV)/installed
 INSTALLED_DEV := $(VENV)/installed-dev
 PORT ?= 8000
-# Two test processes for each core: they wait for browsers and databases half of the time.
+# One test process for each core.
 TEST_PROCESSES ?= auto
 
 .PHONY: demo serve test lint bench screenshots lock messages browser help
