@@ -34,6 +34,7 @@ from spanplat.web import (
     session,
     static_files,
     statistics,
+    systems,
 )
 
 MAX_BODY = 16 * 1024 * 1024
@@ -94,6 +95,7 @@ def create_app(settings: Settings, database: Database | None = None) -> Flask:
         agreement_tables,
         explorer,
         leaderboard,
+        systems,
         annotator,
     ):
         app.register_blueprint(module.blueprint)
