@@ -167,3 +167,9 @@ def sqlite_database(make_sqlite: Callable[[], str]) -> Iterator[Database]:
     database = Database(make_sqlite())
     yield database
     database.dispose()
+
+
+@pytest.fixture(scope="session")
+def web_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder whose compressed static files all tests share."""
+    return tmp_path_factory.mktemp("web") / "home"

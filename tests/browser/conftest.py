@@ -40,9 +40,9 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def live_server(sqlite_database: Database, tmp_path: Path) -> Iterator[LiveServer]:
+def live_server(sqlite_database: Database, web_home: Path) -> Iterator[LiveServer]:
     """A server on a free port with an empty database."""
-    app = create_app(Settings(home=tmp_path / "home", _env_file=None), sqlite_database)
+    app = create_app(Settings(home=web_home, _env_file=None), sqlite_database)
     server = make_server("127.0.0.1", 0, app, threaded=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()

@@ -63,12 +63,6 @@ def demo_template(tmp_path_factory: pytest.TempPathFactory, sqlite_template: byt
     return path.read_bytes()
 
 
-@pytest.fixture(scope="session")
-def web_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder whose compressed static files all tests share."""
-    return tmp_path_factory.mktemp("web") / "home"
-
-
 @pytest.fixture
 def demo(tmp_path: Path, demo_template: bytes) -> Iterator[Database]:
     """A fresh database with the demo in it."""

@@ -21,9 +21,9 @@ TEXTS = ("The 🌧️ falls all day.", "It is dry.")
 
 
 @pytest.fixture
-def client(database: Database, tmp_path: Path) -> FlaskClient:
+def client(database: Database, web_home: Path) -> FlaskClient:
     """A client of the application; the test runs once on each kind of database."""
-    settings = Settings(home=tmp_path / "home", _env_file=None)
+    settings = Settings(home=web_home, _env_file=None)
     return create_app(settings, database).test_client()
 
 
