@@ -57,7 +57,7 @@ def read_arrival(settings: PlatformSettings, query: Mapping[str, str]) -> Arriva
     match settings.service:
         case "direct":
             person = query.get("annotator", "").strip() or f"anonymous-{secrets.token_hex(8)}"
-            return Arrival("direct", person, f"direct:{person}", {})
+            return Arrival("direct", person, f"direct:{person}", {"annotator": person} if "annotator" in query else {})
         case "prolific":
             return _named(settings.service, PROLIFIC, query)
         case "mturk":
