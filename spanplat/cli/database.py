@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 import click
 
+from spanplat.cli.first_user import add_first_user
 from spanplat.cli.output import json_option, note, print_json
 from spanplat.db import Database
-from spanplat.services.schema import initialise, inspect_schema, require_current
+from spanplat.services.schema import SchemaState, initialise, inspect_schema, require_current
 from spanplat.settings import Settings, load_settings
 
 
@@ -28,11 +29,13 @@ def open_database(settings: Settings | None = None) -> Iterator[Database]:
 
 
 @click.command()
+@click.option("--admin", metavar="EMAIL", help="Add the first user, and print the password, this once.")
 @json_option
-def init(as_json: bool) -> None:
+def init(admin: str | None, as_json: bool) -> None:
     """Create the database, or upgrade it to this version.
 
-    Running it again changes nothing. The database is a SQLite file in SPANPLAT_HOME unless SPANPLAT_DATABASE_URL names another.
+    Running it again changes nothing, nor does --admin once there is a user.
+    The database is a SQLite file in SPANPLAT_HOME unless SPANPLAT_DATABASE_URL names another.
     """
     settings = load_settings()
     settings.make_home()
@@ -40,15 +43,24 @@ def init(as_json: bool) -> None:
     try:
         before = initialise(database)
         after = inspect_schema(database)
+        password = add_first_user(database, admin) if admin is not None else None
         place = database.engine.url.render_as_string(hide_password=True)
     finally:
         database.dispose()
     if as_json:
-        print_json({"database": place, "before": before.present, "after": after.present})
+        user = {"email": admin, "password": password} if password is not None else None
+        print_json({"database": place, "before": before.present, "after": after.present, "user": user})
         return
+    _show(place, before, after)
+    if password is not None:
+        click.echo(f"Sign in with {admin}  {password}   (shown only now)")
+    elif admin is not None:
+        note("There are users already, so none was added; add one with: spanplat user add EMAIL --role admin")
+
+
+def _show(place: str, before: SchemaState, after: SchemaState) -> None:
     if before.present is None:
         click.echo(f"Created {place}.")
-        note("Next: spanplat user add you@example.org --role admin")
     elif before.is_current:
         click.echo(f"{place} is up to date.")
     else:

@@ -6,18 +6,16 @@ import sys
 from pathlib import Path
 
 import click
-from sqlalchemy import select
 
 from spanplat.cli.agreement import agreement_rows
+from spanplat.cli.first_user import add_first_user
 from spanplat.cli.output import json_option, note, print_json, print_table
 from spanplat.cli.serve import DEFAULT_PORT, default_processes, require_free, start_serving
 from spanplat.db import Database
-from spanplat.models import Role, User
 from spanplat.services.agreement import compute_agreement
 from spanplat.services.campaigns import find_campaign, start_link
 from spanplat.services.demo import COMPARISONS, PEOPLE, load_demo
 from spanplat.services.schema import initialise
-from spanplat.services.users import add_user
 from spanplat.settings import Settings, load_settings
 
 DEMO_HOME = "spanplat-demo"
@@ -46,7 +44,7 @@ def demo(serving: bool, port: int, as_json: bool) -> None:
         note(f"Loading the demo into {Path(settings.home).resolve()} …")
         load_demo(database)
         reports = [compute_agreement(database, reference, hypothesis) for reference, hypothesis in COMPARISONS]
-        password = _staff_password(database)
+        password = add_first_user(database, DEMO_USER)
         with database.reading() as session:
             link = start_link(find_campaign(session, PEOPLE), address)
     finally:
@@ -63,15 +61,6 @@ def demo(serving: bool, port: int, as_json: bool) -> None:
     if serving:
         note("")
         start_serving(HOST, port, default_processes())
-
-
-def _staff_password(database: Database) -> str | None:
-    """Add the demo's user unless there are users already; return the password, which is known only now."""
-    with database.reading() as session:
-        if session.scalar(select(User.id).limit(1)) is not None:
-            return None
-    with database.transaction() as session:
-        return add_user(session, DEMO_USER, Role.ADMIN)[1]
 
 
 def _show_addresses(settings: Settings, link: str, address: str, password: str | None) -> None:

@@ -56,6 +56,12 @@ def test_a_new_user_can_sign_in_with_the_password_shown(run: Run, home: Path) ->
     assert (user.email, user.role) == ("me@example.org", "researcher")
 
 
+def test_init_adds_the_first_user_once(run: Run, run_json: RunJson) -> None:
+    assert "Sign in with me@example.org" in run("init", "--admin", "me@example.org").stdout
+    assert "users already" in run("init", "--admin", "me@example.org").stderr
+    assert run_json("init", "--admin", "you@example.org")["user"] is None
+
+
 @pytest.mark.usefixtures("initialised")
 def test_a_user_is_added_once_and_may_get_a_new_password(run: Run, run_json: RunJson) -> None:
     first = run_json("user", "add", "me@example.org", "--role", "admin")["password"]
