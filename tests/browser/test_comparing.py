@@ -1,0 +1,66 @@
+"""Leaderboard, matrix, distribution and systems in a real browser: figures arrive, charts are drawn, axe-core finds nothing."""
+
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from spanplat.services.demo import load_demo
+from tests.browser.conftest import LiveServer
+
+pytestmark = pytest.mark.browser
+
+LEADERBOARD = "/admin/leaderboard?reference=demo-sample-a&campaign=demo-sample-b&campaign=demo-overlap"
+PAGES = (
+    LEADERBOARD,
+    LEADERBOARD.replace("leaderboard?", "leaderboard/matrix?"),
+    "/admin/agreement/distribution?reference=demo-sample-a&hypothesis=demo-overlap",
+    "/admin/systems?campaign=demo-sample-a&campaign=demo-overlap",
+)
+
+
+def require_charts(page: Page) -> None:
+    for image in page.locator("img").all():
+        image.scroll_into_view_if_needed()
+        expect(image).to_have_js_property("complete", True)
+        assert image.evaluate("image => image.naturalWidth") > 0
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_page_shows_its_figures_and_charts_and_is_accessible(
+    live_server: LiveServer, new_page: Callable[..., Page], signed_in: Callable[[Page], Page], theme: str
+) -> None:
+    load_demo(live_server.database)
+    page = signed_in(new_page(color_scheme=theme, viewport={"width": 1280, "height": 800}))
+    for address in PAGES:
+        page.goto(address)
+        expect(page.get_by_role("table").first).to_be_visible(timeout=60_000)
+        require_charts(page)
+        results = Axe().run(page)
+        assert results.violations_count == 0, results.generate_report()
+
+
+def test_on_a_phone_no_page_is_wider_than_the_screen(
+    live_server: LiveServer, new_page: Callable[..., Page], signed_in: Callable[[Page], Page]
+) -> None:
+    load_demo(live_server.database)
+    page = signed_in(new_page(viewport={"width": 390, "height": 800}))
+    for address in PAGES:
+        page.goto(address)
+        expect(page.get_by_role("table").first).to_be_visible(timeout=60_000)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, address
+
+
+def test_another_measure_orders_the_page_and_stands_in_the_address(
+    live_server: LiveServer, page: Page, signed_in: Callable[[Page], Page]
+) -> None:
+    load_demo(live_server.database)
+    signed_in(page).goto(LEADERBOARD)
+    expect(page.get_by_role("heading", name="Under every measure")).to_be_visible(timeout=60_000)
+    page.get_by_role("link", name="Identical spans (EM), any category").click()
+    expect(page.get_by_role("heading", name="Identical spans (EM), any category")).to_be_visible()
+    assert "measure=exact.soft" in page.url
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Standings as CSV").click()
+    assert download.value.suggested_filename == "leaderboard.csv"
