@@ -150,8 +150,8 @@ def find_disagreements(
     request = make_request(session, reference, hypothesis, relevant)
     found = _kept.pop(request.signature, None) or _compare(session, request)
     _kept[request.signature] = found  # last in the dictionary: the one that was wanted most recently
-    while len(_kept) > MOST_KEPT:
-        _kept.pop(next(iter(_kept)), None)
+    for oldest in list(_kept)[:-MOST_KEPT]:
+        _kept.pop(oldest, None)
     return found
 
 
