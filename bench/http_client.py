@@ -1,6 +1,7 @@
 """A very small HTTP/1.1 client: one keep-alive connection, cheap enough to imitate hundreds of browsers from one process."""
 
 import asyncio
+import contextlib
 import json
 from typing import Any, NamedTuple
 
@@ -44,17 +45,20 @@ class Connection:
             writer.write(head.encode() + body)
             response = await _read_response(reader)
         except (ConnectionError, asyncio.IncompleteReadError) as error:
-            self.close()
+            await self.close()
             raise ConnectionError(f"{method} {path}: the connection broke") from error
         if response.headers.get("connection") == "close":
-            self.close()
+            await self.close()
         return response
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Close the connection; the next request opens another."""
         if self._streams is not None:
-            self._streams[1].close()
+            _, writer = self._streams
             self._streams = None
+            writer.close()
+            with contextlib.suppress(ConnectionError):  # the server may have been faster
+                await writer.wait_closed()
 
 
 async def _read_response(reader: asyncio.StreamReader) -> Response:

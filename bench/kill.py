@@ -83,7 +83,7 @@ class Trial:
         await asyncio.gather(*map(self._carry_on, current))
         self._note_losses()
         for browser in browsers:
-            browser.close()
+            await browser.close()
 
     def _arrive(self, browser: Connection) -> Annotator:
         number = next(self._numbers)

@@ -26,6 +26,7 @@ from bench.study import create_study
 from bench.verification import find_losses
 
 SAVES_PER_ITEM = 3
+WARM_UP_CONNECTIONS = 16
 SHORT_ANNOTATORS = 8
 SHORT_SECONDS = 3.0
 
@@ -54,13 +55,17 @@ class Outcome:
     measurements: Measurements
     seconds: float
     """Between the first and the last save."""
+    saves: int
+    """Acknowledged in these seconds."""
+    processor_seconds: float
+    """Used by the server's processes in these seconds (PostgreSQL's own apart)."""
     problems: list[str]
     """Contradictions between what was acknowledged and what is stored."""
 
     @property
     def saves_per_second(self) -> float:
         """Acknowledged saves per second."""
-        return len(self.measurements.seconds["save"]) / self.seconds
+        return self.saves / self.seconds
 
 
 def measure(kind: str, load: Load, processes: int | None = None) -> Outcome:
@@ -70,11 +75,28 @@ def measure(kind: str, load: Load, processes: int | None = None) -> Outcome:
         rounds = 1 if load.think[1] == 0 else 2 + int(load.seconds / (load.think[0] or 0.1) / 15)
         create_study(url, seats=load.annotators * rounds)
         with Server(url, processes=processes) as server:
-            annotators, seconds = asyncio.run(_simulate(server.port, load, measurements))
-        return Outcome(measurements, seconds, find_losses(url, [annotator.ledger for annotator in annotators]))
+            annotators, stretch = asyncio.run(_simulate(server, load, measurements))
+        losses = find_losses(url, [annotator.ledger for annotator in annotators])
+        return Outcome(measurements, stretch.seconds, stretch.saves, stretch.processor_seconds, losses)
 
 
-async def _simulate(port: int, load: Load, measurements: Measurements) -> tuple[list[Annotator], float]:
+class _Stretch:
+    """Measures from its beginning to its end: time, saves, and the server's work."""
+
+    def __init__(self, server: Server, measurements: Measurements) -> None:
+        self._server, self._saves = server, measurements.seconds["save"]
+        self._began = time.perf_counter(), len(self._saves), server.processor_seconds()
+        self.seconds = self.processor_seconds = 0.0
+        self.saves = 0
+
+    def end(self) -> "_Stretch":
+        began, saves, processor = self._began
+        self.seconds, self.saves = time.perf_counter() - began, len(self._saves) - saves
+        self.processor_seconds = self._server.processor_seconds() - processor
+        return self
+
+
+async def _simulate(server: Server, load: Load, measurements: Measurements) -> tuple[list[Annotator], _Stretch]:
     annotators: list[Annotator] = []
     people = itertools.count(1)
 
@@ -83,17 +105,27 @@ async def _simulate(port: int, load: Load, measurements: Measurements) -> tuple[
         annotators.append(Annotator(f"person-{number}", connection, measurements, number))
         return annotators[-1]
 
-    connections = [Connection("127.0.0.1", port) for _ in range(load.annotators)]
+    await _warm_up(server)
+    connections = [Connection("127.0.0.1", server.port) for _ in range(load.annotators)]
+    stretch = _Stretch(server, measurements)
     if load.think[1] == 0:
-        seconds = await _save_without_pause([arrive(connection) for connection in connections], load.seconds)
+        crowd = [arrive(connection) for connection in connections]
+        stretch = await _save_without_pause(crowd, load.seconds, lambda: _Stretch(server, measurements))
     else:
-        began = time.perf_counter()
         seats = (_annotate_in_turn(arrive, connection, load, n) for n, connection in enumerate(connections))
         await asyncio.gather(*seats)
-        seconds = time.perf_counter() - began
+        stretch.end()
     for connection in connections:
-        connection.close()
-    return annotators, seconds
+        await connection.close()
+    return annotators, stretch
+
+
+async def _warm_up(server: Server) -> None:
+    """Wait until the server's processes have loaded the application: it accepts connections before."""
+    connections = [Connection("127.0.0.1", server.port) for _ in range(WARM_UP_CONNECTIONS)]
+    await asyncio.gather(*(connection.request("GET", "/healthz") for connection in connections))
+    for connection in connections:
+        await connection.close()
 
 
 async def _annotate_in_turn(
@@ -121,7 +153,7 @@ async def _annotate_in_turn(
             await annotator.submit()
 
 
-async def _save_without_pause(annotators: list[Annotator], seconds: float) -> float:
+async def _save_without_pause(annotators: list[Annotator], seconds: float, begin: Callable[[], _Stretch]) -> _Stretch:
     """Let everybody enter and read, then save as fast as the server answers, then submit; time the saves alone."""
 
     async def prepare(annotator: Annotator) -> None:
@@ -140,14 +172,13 @@ async def _save_without_pause(annotators: list[Annotator], seconds: float) -> fl
             await annotator.save(position, "complete")
         await annotator.submit()
 
-    with contextlib.suppress(UnexpectedAnswerError):
-        await asyncio.gather(*map(prepare, annotators))
-        began = time.perf_counter()
-        end = began + seconds
-        await asyncio.gather(*map(save, annotators))
-        await asyncio.gather(*map(finish, annotators))
-        return time.perf_counter() - began
-    return seconds
+    await asyncio.gather(*map(prepare, annotators))
+    stretch = begin()
+    end = time.perf_counter() + seconds
+    await asyncio.gather(*map(save, annotators))
+    stretch.end()
+    await asyncio.gather(*map(finish, annotators))
+    return stretch
 
 
 def _report(kind: str, load: Load, outcome: Outcome) -> None:
@@ -157,7 +188,11 @@ def _report(kind: str, load: Load, outcome: Outcome) -> None:
     for name, seconds in outcome.measurements.seconds.items():
         p50, p95, p99 = np.percentile(seconds, [50, 95, 99]) * 1000
         print(f"  {name:<8} {len(seconds):>7} {p50:>8.1f} {p95:>8.1f} {p99:>8.1f} {max(seconds) * 1000:>8.1f}")
-    print(f"  {outcome.saves_per_second:.0f} acknowledged saves a second; load average {os.getloadavg()[0]:.1f}")
+    print(
+        f"  {outcome.saves_per_second:.0f} acknowledged saves a second; the server worked "
+        f"{outcome.processor_seconds / max(outcome.saves, 1) * 1000:.1f} ms on a processor for each, with all that goes with it; "
+        f"load average {os.getloadavg()[0]:.1f}"
+    )
     wrong = [*outcome.measurements.errors, *outcome.problems]
     print(
         f"  unexpected answers: {len(outcome.measurements.errors)}; contradictions in the database: {len(outcome.problems)}"

@@ -64,8 +64,7 @@ class Server:
         family = [supervisor, *supervisor.children(recursive=True)]
         for process in family:
             process.kill()
-        self._process.wait()
-        self._process = None
+        self._forget()
         deadline = time.monotonic() + KILLED_WITHIN_SECONDS
         while any(map(_lives, family)):
             if time.monotonic() > deadline:
@@ -76,8 +75,22 @@ class Server:
         """Stop serving in order."""
         if self._process is not None:
             self._process.terminate()
+            self._forget()
+
+    def _forget(self) -> None:
+        """Wait for the process that was told to end, and close our end of its output."""
+        if self._process is not None:
             self._process.wait()
+            if self._process.stdout is not None:
+                self._process.stdout.close()
             self._process = None
+
+    def processor_seconds(self) -> float:
+        """Return the processor time that the server's processes have used since they started."""
+        assert self._process is not None
+        supervisor = psutil.Process(self._process.pid)
+        times = [process.cpu_times() for process in [supervisor, *supervisor.children(recursive=True)]]
+        return sum(float(time.user + time.system) for time in times)
 
     @property
     def log(self) -> str:
