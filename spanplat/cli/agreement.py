@@ -85,6 +85,20 @@ def _show(report: Mapping[str, Any]) -> None:
         f"(only in the reference {report['outputs_reference_only']}, only in the hypothesis {report['outputs_hypothesis_only']})"
     )
     click.echo()
+    if "char" in report:
+        _show_pairwise(report)
+    else:
+        print_table(
+            ("γ over all annotators", "value"), [(name, report["gamma"][name]["mean"]) for name in ("hard", "soft")]
+        )
+        click.echo()
+        print_table(("figure", "value"), [("S∅, agreement that there is nothing", report["s_empty"]["mean"])])
+    for path, reason in report["undefined"].items():
+        note(f"{path} is undefined: {reason}")
+    note(f"signature: {report['signature']}")
+
+
+def _show_pairwise(report: Mapping[str, Any]) -> None:
     char, gamma = report["char"], report["gamma"]
     print_table(
         ("", "precision", "recall", "F1", "γ"),
@@ -102,9 +116,6 @@ def _show(report: Mapping[str, Any]) -> None:
             ("ρ of counts, macro", report["pearson"]["macro"]),
         ],
     )
-    for path, reason in report["undefined"].items():
-        note(f"{path} is undefined: {reason}")
-    note(f"signature: {report['signature']}")
 
 
 def agreement_rows(reports: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:

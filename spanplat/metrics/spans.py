@@ -144,6 +144,21 @@ class SpanSet:
         columns = (start, end, category, zeros if severity is None else severity, zeros if side is None else side)
         return cls(offsets, *(np.asarray(column, dtype=np.int64)[order] for column in columns))
 
+    @classmethod
+    def concatenate(cls, parts: Sequence["SpanSet"]) -> Self:
+        """Put the outputs of several span sets one after the other.
+
+        Examples
+        --------
+        >>> one = SpanSet.from_lists([[(0, 4)]])
+        >>> SpanSet.concatenate([one, one]).n_outputs
+        2
+        """
+        counts = np.concatenate([part.counts for part in parts])
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        columns = ("start", "end", "category", "severity", "side")
+        return cls(offsets, *(np.concatenate([getattr(part, column) for part in parts]) for column in columns))
+
     @property
     def n_outputs(self) -> int:
         """Number of outputs, those without spans included."""

@@ -14,7 +14,8 @@ from spanplat import __version__
 from spanplat.db import Database
 from spanplat.errors import InvalidInput
 from spanplat.metrics import Comparison
-from spanplat.metrics.report import agreement_report
+from spanplat.metrics.mathet import GammaOptions
+from spanplat.metrics.report import agreement_report, gamma_report
 from spanplat.models import AgreementResult, Campaign
 from spanplat.models.statements import insert_absent
 from spanplat.services.campaigns import find_campaign
@@ -25,6 +26,7 @@ from spanplat.services.sides import (
     Side,
     align,
     align_annotators,
+    align_jointly,
     categories_of,
     data_revision,
     load_side,
@@ -154,6 +156,8 @@ def _load(session: Session, request: Request) -> tuple[tuple[Side, Side], dict[s
 def _compute(request: Request, sides: tuple[Side, Side], categories: dict[str, str]) -> dict[str, Any]:
     reference, hypothesis = sides
     rules = Rule.parse(request.options.reference_rule), Rule.parse(request.options.hypothesis_rule)
+    if "all" in (rules[0].name, rules[1].name):
+        return _compute_jointly(request, reference, rules[0], hypothesis, rules[1])
     alignments = _alignments(reference, rules[0], hypothesis, rules[1])
     if not alignments:
         raise InvalidInput(_nothing_in_common(reference, hypothesis))
@@ -169,11 +173,35 @@ def _compute(request: Request, sides: tuple[Side, Side], categories: dict[str, s
         "reference": _side_of(reference, rules[0], [alignment.reference for alignment in alignments]),
         "hypothesis": _side_of(hypothesis, rules[1], [alignment.hypothesis for alignment in alignments]),
         **figures,
+        **_coverage(reference, hypothesis, compared),
+        "signature": request.signature,
+        "version": __version__,
+    }
+
+
+def _compute_jointly(
+    request: Request, reference: Side, reference_rule: Rule, hypothesis: Side, hypothesis_rule: Rule
+) -> dict[str, Any]:
+    """Compute one γ over all annotators of each output, of both sides together; no other measure takes more than two."""
+    joint = align_jointly(reference, reference_rule, hypothesis, hypothesis_rule)
+    if not joint.groups:
+        raise InvalidInput(_nothing_in_common(reference, hypothesis))
+    options = GammaOptions(n_samples=request.options.samples, seed=request.options.seed)
+    return {
+        "reference": _side_of(reference, reference_rule, [joint.reference_rows]),
+        "hypothesis": _side_of(hypothesis, hypothesis_rule, [joint.hypothesis_rows]),
+        **gamma_report(joint.groups, options, n_bootstrap=request.options.bootstrap),
+        **_coverage(reference, hypothesis, joint.outputs),
+        "signature": request.signature,
+        "version": __version__,
+    }
+
+
+def _coverage(reference: Side, hypothesis: Side, compared: set[int]) -> dict[str, int]:
+    return {
         "outputs": len(compared),
         "outputs_reference_only": len({work.output_id for work in reference.works} - compared),
         "outputs_hypothesis_only": len({work.output_id for work in hypothesis.works} - compared),
-        "signature": request.signature,
-        "version": __version__,
     }
 
 

@@ -120,6 +120,17 @@ class Alignment:
         return len(self.reference)
 
 
+@dataclass(frozen=True)
+class JointAlignment:
+    """All annotators of each output beside each other."""
+
+    groups: list[list[SpanSet]]
+    """The outputs grouped by how many annotated them; per group one span set for each."""
+    reference_rows: np.ndarray[tuple[int], np.dtype[np.int64]]
+    hypothesis_rows: np.ndarray[tuple[int], np.dtype[np.int64]]
+    outputs: set[int]
+
+
 def categories_of(session: Session, campaigns: Sequence[Campaign]) -> dict[str, str]:
     """Return name by key of the campaigns' categories: the first campaign's list, then what the others add."""
     categories: dict[str, str] = {}
@@ -222,6 +233,33 @@ def align_annotators(reference: Side, hypothesis: Side) -> Iterator[Alignment]:
         common = [(row, theirs[other][output]) for output, row in mine[one].items() if output in theirs[other]]
         if common:
             yield _alignment(common)
+
+
+def align_jointly(reference: Side, reference_rule: Rule, hypothesis: Side, hypothesis_rule: Rule) -> JointAlignment:
+    """Put all chosen annotations of each output beside each other: of both sides, or of one campaign's annotators.
+
+    Outputs that a side never completed, or that only one annotator did, are left out.
+    """
+    one_campaign = reference.campaign == hypothesis.campaign
+    theirs = hypothesis.by_output()
+    spans = reference.spans if one_campaign else SpanSet.concatenate([reference.spans, hypothesis.spans])
+    rows_of: dict[int, list[int]] = {}
+    for output, candidates in reference.by_output().items():
+        mine = reference_rule.rows(reference, candidates)
+        others = [] if one_campaign else hypothesis_rule.rows(hypothesis, theirs.get(output, ()))
+        if len(mine) + len(others) >= 2 and (one_campaign or (mine and others)):
+            # The hypothesis comes first, as in every comparison of two: samplers draw annotators in the order of their names.
+            rows_of[output] = [*(len(reference.works) + row for row in others), *mine]
+    by_size: dict[int, list[list[int]]] = defaultdict(list)
+    for rows in rows_of.values():
+        by_size[len(rows)].append(rows)
+    groups = [
+        [spans.select(annotator) for annotator in np.array(by_size[size], dtype=np.int64).T] for size in sorted(by_size)
+    ]
+    used = np.array(sorted({row for rows in rows_of.values() for row in rows}), dtype=np.int64)
+    first = used[used < len(reference.works)]
+    second = first if one_campaign else used[used >= len(reference.works)] - len(reference.works)
+    return JointAlignment(groups, first, second, set(rows_of))
 
 
 def _by_annotator(side: Side) -> dict[int, dict[int, int]]:

@@ -201,3 +201,16 @@ def test_means_of_reports_keep_parameters_and_the_reasons_all_share() -> None:
 @pytest.mark.parametrize("text", ["first", "each", "pairs", "all", "group=3"])
 def test_a_rule_is_written_as_it_is_read(text: str) -> None:
     assert str(Rule.parse(text)) == text
+
+
+def test_the_rule_all_gives_one_gamma_over_all_annotators_of_both_sides(store: Store) -> None:
+    marks: Marks = [(0, 4, "X"), (10, 14, "X")]
+    store.campaign("ref", record("a", "1", marks), record("b", "1", marks), record("a", "2", []))
+    store.campaign("hyp", record("h", "1", marks), record("h", "2", []))
+    joint = store.compare("ref", "hyp", reference_rule="all")
+    assert (joint["outputs"], joint["reference"]["spans"], joint["hypothesis"]["spans"]) == (2, 4, 2)
+    assert joint["gamma"]["hard"] == {"mean": 1.0, "outputs": 1}
+    assert joint["s_empty"] == {"mean": 1.0, "outputs": 1}
+    assert "char" not in joint
+    within = store.compare("ref", "ref", reference_rule="all")
+    assert (within["outputs"], within["outputs_reference_only"], within["gamma"]["hard"]["outputs"]) == (1, 1, 1)
