@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.exc import OperationalError
 
@@ -48,6 +50,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     )
     for reason, count in reasons.most_common():
         terminalreporter.write_line(f"skipped {count}: {reason}")
+
+
+# How long an example takes says more about the machine than about the code.
+hypothesis_settings.register_profile("spanplat", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("spanplat")
 
 
 def skip_or_fail(reason: str) -> None:

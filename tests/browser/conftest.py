@@ -16,6 +16,7 @@ from spanplat.models import Role
 from spanplat.services.users import add_user
 from spanplat.settings import Settings
 from spanplat.web.app import create_app
+from tests.conftest import skip_or_fail
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def browser() -> Iterator[Browser]:
     executable = shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as playwright:
         if executable is None and not Path(playwright.chromium.executable_path).exists():
-            pytest.skip("there is no Chromium; install one, or run: playwright install chromium")
+            skip_or_fail("there is no Chromium; install one, or run: playwright install chromium")
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         yield browser
         browser.close()
