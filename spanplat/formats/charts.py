@@ -184,7 +184,12 @@ def lines(rows: Sequence[Row], *, x_title: str, y_title: str, series_title: str)
         "height": 260,
         "data": {"values": list(rows)},
         "mark": {"type": "line", "point": True},
-        "encoding": {"x": _number("x", x_title), "y": _number("y", y_title), "color": series, "shape": series},
+        "encoding": {
+            "x": _number("x", x_title),
+            "y": _number("y", y_title),
+            "color": series,
+            "shape": {**series, "legend": None},
+        },
     }
 
 

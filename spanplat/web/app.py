@@ -31,6 +31,7 @@ from spanplat.web import (
     overview,
     policy,
     runs,
+    sentinels,
     session,
     static_files,
     statistics,
@@ -95,6 +96,7 @@ def create_app(settings: Settings, database: Database | None = None) -> Flask:
         agreement_tables,
         explorer,
         leaderboard,
+        sentinels,
         systems,
         annotator,
     ):

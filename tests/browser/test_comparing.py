@@ -17,6 +17,7 @@ PAGES = (
     LEADERBOARD.replace("leaderboard?", "leaderboard/matrix?"),
     "/admin/agreement/distribution?reference=demo-sample-a&hypothesis=demo-overlap",
     "/admin/systems?campaign=demo-sample-a&campaign=demo-overlap",
+    "/admin/agreement/sentinels?reference=demo-sample-a&hypothesis=demo-overlap",
 )
 
 
