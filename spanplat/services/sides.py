@@ -169,7 +169,8 @@ def load_side(
     row_of = {(work.annotation_id, work.output_id): row for row, work in enumerate(works)}
     code_of = {key: code for code, key in enumerate(categories)}
     wanted = {code_of[key] for key in filters.categories if key in code_of}
-    severities = {level.key: code for code, level in enumerate(definition_of(campaign).severities, start=1)}
+    levels = definition_of(campaign).severities
+    severities = {name: code for code, level in enumerate(levels, start=1) for name in (level.key, level.name)}
     rows = session.execute(_marks(campaign, resolved=resolved))
     columns = [
         (

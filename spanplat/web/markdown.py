@@ -9,10 +9,10 @@ _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethro
 
 
 def render_markdown(text: str) -> Markup:
-    """Return safe HTML for a Markdown text; headings begin at the third level, below those of the page.
+    r"""Return safe HTML for a Markdown text; headings begin at the third level, below those of the page.
 
     >>> render_markdown("**Mark** <script>")
-    Markup('<p><strong>Mark</strong> &lt;script&gt;</p>\\n')
+    Markup('<p><strong>Mark</strong> &lt;script&gt;</p>\n')
     """
     tokens = _PARSER.parse(text)
     for token in tokens:
