@@ -9,6 +9,8 @@ from spanplat.cli.database import open_database
 from spanplat.cli.options import filter_options, filters_of
 from spanplat.cli.output import json_option, note, print_json, print_table
 from spanplat.services.agreement import AgreementOptions, compute_agreement
+from spanplat.services.parallel import heavy_work
+from spanplat.settings import load_settings
 
 RULES = "first, each, pairs, all, or group=K"
 
@@ -68,7 +70,8 @@ def agreement(
         offsets=offsets,
         filters=filters_of(**filters),
     )
-    with open_database() as database:
+    settings = load_settings()
+    with open_database(settings) as database, heavy_work(settings):
         report = compute_agreement(database, reference, hypothesis, options)
     if as_json:
         print_json(report)
