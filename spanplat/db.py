@@ -8,14 +8,15 @@ import contextlib
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlalchemy.exc import ArgumentError, DisconnectionError, OperationalError
 from sqlalchemy.orm import Session
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
 from spanplat.errors import InvalidInput, Unavailable
 
@@ -23,6 +24,7 @@ if sys.platform != "win32":
     import fcntl
 
 BUSY_TIMEOUT_MS = 30_000
+IDLE_SECONDS = 5.0
 
 
 class WriteQueue:
@@ -130,7 +132,11 @@ class Database:
 
 def _create_engine(url: str, pool_size: int) -> Engine:
     if not url.startswith("sqlite"):
-        return create_engine(url, pool_size=pool_size, max_overflow=pool_size, pool_pre_ping=True)
+        # The connection used last comes first, so that under load none is idle long enough to need testing.
+        engine = create_engine(url, pool_size=pool_size, max_overflow=pool_size, pool_use_lifo=True)
+        event.listen(engine, "checkin", _note_use)
+        event.listen(engine, "checkout", _test_if_idle)
+        return engine
     engine = create_engine(
         url,
         pool_size=pool_size,
@@ -141,6 +147,23 @@ def _create_engine(url: str, pool_size: int) -> Engine:
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _note_use(_connection: Any, entry: ConnectionPoolEntry) -> None:
+    entry.info["used_at"] = time.monotonic()
+
+
+def _test_if_idle(connection: Any, entry: ConnectionPoolEntry, _proxy: PoolProxiedConnection) -> None:
+    """Test a connection that was idle, because its server may have been restarted; `pool_pre_ping` would test at every use."""
+    if time.monotonic() - entry.info.get("used_at", time.monotonic()) < IDLE_SECONDS:
+        return
+    import psycopg  # noqa: PLC0415 (only where PostgreSQL is used)
+
+    try:
+        connection.execute("SELECT 1")
+        connection.rollback()
+    except psycopg.Error as error:
+        raise DisconnectionError("the connection was lost while idle") from error
 
 
 def _prepare_sqlite(connection: Any, _entry: ConnectionPoolEntry) -> None:

@@ -6,9 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import Engine, func, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
+from spanplat import db
 from spanplat.db import Database, WriteQueue
 from spanplat.errors import InvalidInput, Unavailable
 from spanplat.models import System
@@ -117,3 +118,17 @@ def test_a_database_that_does_not_answer_is_said_to_be_unavailable(tmp_path: Pat
 def test_an_address_with_a_port_that_is_no_number_is_refused() -> None:
     with pytest.raises(InvalidInput, match="SPANPLAT_DATABASE_URL is not a database address"):
         Database("postgresql+psycopg://u@h:port/n")
+
+
+def test_a_connection_lost_while_idle_is_replaced_unnoticed(
+    postgresql_url: str, postgresql_server: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(db, "IDLE_SECONDS", 0.0)
+    database = Database(postgresql_url)
+    with database.reading() as session:
+        lost = session.scalar(text("SELECT pg_backend_pid()"))
+    with postgresql_server.connect() as connection:
+        connection.execute(text("SELECT pg_terminate_backend(:lost)"), {"lost": lost})
+    with database.reading() as session:
+        assert session.scalar(text("SELECT pg_backend_pid()")) != lost
+    database.dispose()
