@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DisconnectionError, OperationalError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
@@ -79,6 +79,11 @@ class Database:
         self.url = url
         self.write_queue: WriteQueue | None = None
         try:
+            parsed = make_url(url)
+            if parsed.get_backend_name() == "sqlite":
+                if parsed.database in (None, "", ":memory:"):
+                    raise InvalidInput("SQLite needs a file that several processes can open: sqlite:///path/to/file")
+                self.write_queue = WriteQueue(Path(f"{parsed.database}-queue"))
             self.engine = _create_engine(url, pool_size)
         except (ArgumentError, ModuleNotFoundError, ValueError) as error:  # ValueError: a port that is no number
             raise InvalidInput(
@@ -86,10 +91,6 @@ class Database:
             ) from error
         if self.engine.dialect.name not in ("sqlite", "postgresql"):
             raise InvalidInput(f"{self.engine.dialect.name} is not supported; use SQLite or PostgreSQL")
-        if self.is_sqlite:
-            if not self.engine.url.database or self.engine.url.database == ":memory:":
-                raise InvalidInput("SQLite needs a file that several processes can open: sqlite:///path/to/file")
-            self.write_queue = WriteQueue(Path(self.engine.url.database + "-queue"))
 
     @property
     def is_sqlite(self) -> bool:

@@ -15,6 +15,7 @@ def test_a_researcher_signs_in_and_out(page: Page, signed_in: Callable[[Page], P
 
 def test_a_wrong_password_is_said_beside_the_form(page: Page) -> None:
     page.goto("/")
+    expect(page.get_by_label("Email")).to_be_focused()
     page.keyboard.type("nobody@example.org")
     page.keyboard.press("Tab")
     page.keyboard.type("wrong")
