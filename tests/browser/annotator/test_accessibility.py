@@ -91,3 +91,34 @@ def test_at_four_hundred_percent_nothing_must_be_scrolled_sideways(
     annotator.mark("Hudson")
     assert annotator.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     require_accessible(annotator.page)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_pages_beside_the_way_are_accessible(annotator_in: AnnotatorIn, open_study: OpenStudy, theme: str) -> None:
+    link = open_study(
+        "Enjoy views of the Hudson River.",
+        consent={"text": "We ask you to mark errors."},
+        annotators={"invited": ["ann"]},
+        platform={"ask_name": True},
+    )
+    page = annotator_in(color_scheme=theme).page
+    page.goto(link)
+    expect(page.get_by_role("textbox")).to_be_visible()
+    require_accessible(page)  # asked for a name
+    page.goto(f"{link}?annotator=bob")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("no place for you")
+    require_accessible(page)  # turned away
+    page.goto(f"{link}?annotator=ann")
+    page.get_by_role("button", name="I do not agree").click()
+    require_accessible(page)  # ended without consent
+    page.goto(link.replace("/study/", "/nothing/"))
+    require_accessible(page)  # no such study
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_preview_of_a_task_is_accessible(annotator_in: AnnotatorIn, open_study: OpenStudy, theme: str) -> None:
+    link = open_study("Enjoy views of the Hudson River.", platform={"service": "mturk"})
+    page = annotator_in(color_scheme=theme).page
+    page.goto(f"{link}?assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&hitId=h")
+    expect(page.get_by_text("Mark every error.")).to_be_visible()
+    require_accessible(page)
