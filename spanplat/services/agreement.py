@@ -91,7 +91,7 @@ def compute_agreement(
         stored = _stored(session, request)
         if stored is not None:
             return stored
-        sides, categories = _load(session, request)
+        sides, categories = load_sides(session, request)
     result = _compute(request, sides, categories)
     with database.transaction() as session:
         insert_absent(session, AgreementResult, [{"signature": request.signature, "value": result}])
@@ -140,7 +140,14 @@ def _stored(session: Session, request: Request) -> dict[str, Any] | None:
     return value
 
 
-def _load(session: Session, request: Request) -> tuple[tuple[Side, Side], dict[str, str]]:
+def load_sides(session: Session, request: Request) -> tuple[tuple[Side, Side], dict[str, str]]:
+    """Load reference and hypothesis (the same object where they are one campaign), and name by key of their categories.
+
+    Raises
+    ------
+    InvalidInput
+        If a filter names a category that neither has.
+    """
     categories = categories_of(session, [request.reference, request.hypothesis])
     unknown = [name for name in request.options.filters.categories if name not in categories]
     if unknown:

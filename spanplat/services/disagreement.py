@@ -12,8 +12,8 @@ from spanplat.metrics import Comparison, char, confusion
 from spanplat.metrics.disagreement import DISAGREEMENTS, TYPES, Clusters, ClusterType, cluster_spans
 from spanplat.metrics.spans import BoolArray, FloatArray, IntArray
 from spanplat.models import Output
-from spanplat.services.agreement import AgreementOptions, Request, make_request
-from spanplat.services.sides import Alignment, Rule, Side, Work, align, align_annotators, categories_of, load_side
+from spanplat.services.agreement import AgreementOptions, Request, load_sides, make_request
+from spanplat.services.sides import Alignment, Rule, Side, Work, align, align_annotators
 
 NO_PARTNER = "-"
 """Stands for the category of the side that marked nothing; no key or name of a category looks like this."""
@@ -187,7 +187,7 @@ def choose(session: Session, found: Disagreements, choice: Choice) -> Selection:
 
 
 def _compare(session: Session, request: Request) -> Disagreements:
-    reference, hypothesis, categories = _load(session, request)
+    (reference, hypothesis), categories = load_sides(session, request)
     alignment = _align(request, reference, hypothesis)
     if not len(alignment):
         raise InvalidInput(
@@ -218,19 +218,6 @@ def _compare(session: Session, request: Request) -> Disagreements:
         order=np.lexsort((np.array([work.output_id for work in works]), -differing, f1)),
         rows_of_output=rows,
     )
-
-
-def _load(session: Session, request: Request) -> tuple[Side, Side, dict[str, str]]:
-    filters = request.options.filters
-    categories = categories_of(session, [request.reference, request.hypothesis])
-    unknown = [key for key in filters.categories if key not in categories]
-    if unknown:
-        raise InvalidInput(f"neither campaign has a category {unknown[0]!r} (categories: {', '.join(categories)})")
-    resolved = request.options.offsets == "resolved"
-    reference = load_side(session, request.reference, list(categories), filters, resolved=resolved)
-    if request.hypothesis.id == request.reference.id:
-        return reference, reference, categories
-    return reference, load_side(session, request.hypothesis, list(categories), filters, resolved=resolved), categories
 
 
 def _align(request: Request, reference: Side, hypothesis: Side) -> Alignment:
