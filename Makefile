@@ -10,17 +10,18 @@ PORT ?= 8000
 # One test process for each core.
 TEST_PROCESSES ?= auto
 
-.PHONY: demo serve test lint bench screenshots lock messages browser help
+.PHONY: demo serve test coverage lint bench screenshots lock messages browser help
 
 help:
 	@echo 'make demo         load the demo, show the agreement, serve it on http://127.0.0.1:$(PORT)'
 	@echo 'make serve        serve ./spanplat-data (or SPANPLAT_HOME)'
 	@echo 'make test         check style, types and layers, then run all tests'
+	@echo 'make coverage     run all tests and tell which lines and branches they reach'
 	@echo 'make lint         check style, types and layers'
 	@echo 'make bench        measure imports, saves, recovery after a crash, and the measures'
 	@echo 'make screenshots  make the images of the README anew'
 	@echo 'make lock         bring the lock files up to date'
-	@echo 'make messages     collect and compile the translations'
+	@echo 'make messages     collect what annotators read, and compile the translations'
 
 demo: $(INSTALLED)
 	$(BIN)/spanplat demo --port $(PORT)
@@ -36,11 +37,16 @@ lint: $(INSTALLED_DEV)
 	$(BIN)/lint-imports
 
 test: lint browser
+	$(BIN)/pytest --numprocesses $(TEST_PROCESSES)
+
+# Apart from the tests' daily run, because tracing each line doubles its time.
+coverage: lint browser
 	$(BIN)/pytest --numprocesses $(TEST_PROCESSES) --cov --cov-report term
 
 bench: $(INSTALLED_DEV)
-	@for measurement in import_d2t save_load kill metric_growth; do \
+	@for measurement in import_d2t save_load kill crowd model_run model_kill metric_growth explorer; do \
 		echo "== $$measurement"; $(BIN)/python -m bench.$$measurement || exit 1; done
+	@echo '== studio_pages'; $(BIN)/python -m bench.studio_pages --short
 
 screenshots: $(INSTALLED_DEV) browser
 	$(BIN)/python docs/screenshots.py
@@ -51,16 +57,16 @@ lock: $(INSTALLED_DEV)
 		-c requirements.lock pyproject.toml -o requirements-dev.lock
 
 messages: $(INSTALLED_DEV)
-	$(BIN)/pybabel extract --mapping-file spanplat/translations/babel.cfg --omit-header --output spanplat/translations/messages.pot .
-	@for catalog in spanplat/translations/*/LC_MESSAGES; do test ! -d "$$catalog" || { \
-		$(BIN)/pybabel update --input-file spanplat/translations/messages.pot --output-dir spanplat/translations && \
-		$(BIN)/pybabel compile --directory spanplat/translations; break; }; done
+	$(BIN)/pybabel -q extract --mapping-file spanplat/translations/babel.cfg --keyword say --omit-header --no-location --output $(VENV)/messages.pot .
+	$(BIN)/pybabel -q update --input-file $(VENV)/messages.pot --output-dir spanplat/translations \
+		--no-fuzzy-matching --ignore-obsolete --width 120
+	$(BIN)/pybabel -q compile --directory spanplat/translations --statistics
 
 # Browser tests need a Chromium: the system's, or one that Playwright downloads.
 browser: $(INSTALLED_DEV)
-	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
+	@command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
 		$(BIN)/playwright install chromium || \
-		echo 'There is no Chromium, so browser tests will be skipped; install one (Debian, Ubuntu: apt-get install chromium).' >&2
+		echo 'There is no Chromium, so browser tests will be skipped; install one (Debian: apt-get install chromium).' >&2
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo 'spanplat needs Python 3.11 or newer; name it with: make PYTHON=/path/to/python3.12 …' >&2; exit 1; }
