@@ -5,7 +5,7 @@ Browsers count UTF-16 units instead; :class:`OffsetIndex` and its JavaScript twi
 places that convert between the two.
 """
 
-from spanplat.text.cleaning import clean_text, sha256_of
+from spanplat.text.cleaning import clean_text, plain_text, sha256_of
 from spanplat.text.offsets import OffsetIndex, code_points_to_utf16, utf16_to_code_points
 from spanplat.text.quotes import Located, NotLocated, Rule, locate_quote, match_at, same_ignoring
 
@@ -18,6 +18,7 @@ __all__ = [
     "code_points_to_utf16",
     "locate_quote",
     "match_at",
+    "plain_text",
     "same_ignoring",
     "sha256_of",
     "utf16_to_code_points",

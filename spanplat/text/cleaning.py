@@ -2,6 +2,8 @@
 
 import hashlib
 import re
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from spanplat.errors import InvalidInput
 
@@ -35,6 +37,25 @@ def clean_text(raw: str) -> str:
             "Remove it, or read the file in the encoding it was written in."
         )
     return raw.replace("\r\n", "\n")
+
+
+def plain_text(value: Any) -> str:
+    r"""Return the texts and numbers in a JSON value, line by line and without names of fields; what cannot be stored is left out.
+
+    >>> plain_text({"city": "Oslo", "days": [{"max": 21.5, "wet": True}, None]})
+    'Oslo\n21.5'
+    """
+    return _UNSTORABLE.sub("", "\n".join(_leaves(value)))
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list):
+        for inner in value:
+            yield from _leaves(inner)
+    elif isinstance(value, str) or (isinstance(value, int | float) and not isinstance(value, bool)):
+        yield str(value)
 
 
 def sha256_of(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 
 from spanplat.errors import InvalidInput
 from spanplat.text import OffsetIndex, code_points_to_utf16, utf16_to_code_points
@@ -112,19 +112,15 @@ def converted_in_node(node: str, texts: list[str]) -> Any:
     return json.loads(done.stdout)
 
 
-def converted_in_chromium(chromium: str, texts: list[str]) -> Any:
+def converted_in_chromium(browser: Browser, texts: list[str]) -> Any:
     source = MODULE.read_text(encoding="utf-8")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page()
-        result = page.evaluate(
+    with browser.new_page() as page:
+        return page.evaluate(
             "async ([source, texts]) => {"
             " const offsets = await import(URL.createObjectURL(new Blob([source], {type: 'text/javascript'})));"
             f" return ({_CONVERT_ALL.strip()})(texts, offsets); }}",
             [source, texts],
         )
-        browser.close()
-    return result
 
 
 def converted_in_python(text: str) -> dict[str, list[int | str]]:
@@ -166,11 +162,8 @@ def test_node_converts_arbitrary_texts_as_python_does(many: list[str]) -> None:
 
 
 @pytest.mark.browser
-def test_chromium_converts_as_python_does() -> None:
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("no Chromium is installed")
-    result = converted_in_chromium(chromium, list(SAMPLES.values()))
+def test_chromium_converts_as_python_does(browser: Browser) -> None:
+    result = converted_in_chromium(browser, list(SAMPLES.values()))
     assert dict(zip(SAMPLES, result, strict=True)) == {
         name: converted_in_python(text) for name, text in SAMPLES.items()
     }

@@ -1,0 +1,91 @@
+"""Which parts of a source are shown, and in which order."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from spanplat.rendering.reading import is_record
+from spanplat.schemas.source import SourceField, SourceSettings
+
+
+class Part(NamedTuple):
+    """A field that stands at the top."""
+
+    field: SourceField
+    value: Any
+
+
+class Selected(NamedTuple):
+    """A source after the settings were applied."""
+
+    parts: Sequence[Part]
+    """The fields that the settings name and the source has, in the settings' order."""
+    rest: Any
+    """Everything else that is shown; None when nothing is left."""
+
+
+def select_fields(source: Any, settings: SourceSettings) -> Selected:
+    """Take the named fields out of a source and drop what is hidden; the source itself stays as it is.
+
+    >>> settings = SourceSettings(fields=[SourceField(path="city.name")], hide=["id"])
+    >>> select_fields({"id": 3, "city": {"name": "Bear Creek", "id": 5}, "days": 2}, settings).rest
+    {'days': 2}
+    """
+    rest = without(source, settings.hide)
+    parts = []
+    for field in settings.fields:
+        steps = _steps(rest, field.path)
+        if steps is None:
+            continue
+        value, rest = _take(rest, steps)
+        parts.append(Part(field, value))
+    return Selected(parts, None if settings.others == "hide" and settings.fields else _none_if_empty(rest, parts))
+
+
+def without_field(source: Any, field: str) -> Any:
+    """Return a source without a field at its top, or without the text that it is; None when nothing is left."""
+    if not is_record(source):
+        return None
+    return {name: value for name, value in source.items() if name != field} or None
+
+
+def without(value: Any, names: Sequence[str], path: str = "") -> Any:
+    """Return a JSON value without the fields of these names or paths (positions in lists do not count in a path)."""
+    if not names:
+        return value
+    if isinstance(value, list):
+        return [without(entry, names, path) for entry in value]
+    if not is_record(value):
+        return value
+    kept = {}
+    for name, inner in value.items():
+        here = f"{path}.{name}" if path else name
+        if name not in names and here not in names:
+            kept[name] = without(inner, names, here)
+    return kept
+
+
+def _steps(value: Any, path: str) -> list[str] | None:
+    """Return the names that lead to a field; a name may itself hold dots."""
+    if not is_record(value):
+        return None
+    if path in value:
+        return [path]
+    for name in sorted(value, key=len, reverse=True):
+        if path.startswith(f"{name}."):
+            further = _steps(value[name], path[len(name) + 1 :])
+            if further is not None:
+                return [name, *further]
+    return None
+
+
+def _take(record: dict[str, Any], steps: Sequence[str]) -> tuple[Any, dict[str, Any]]:
+    """Return the field at the end of the steps, and the record without it; a record left empty goes as well."""
+    first, *further = steps
+    if not further:
+        return record[first], {name: value for name, value in record.items() if name != first}
+    value, inner = _take(record[first], further)
+    return value, {name: inner if name == first else entry for name, entry in record.items() if name != first or inner}
+
+
+def _none_if_empty(rest: Any, parts: Sequence[Part]) -> Any:
+    return None if parts and rest == {} else rest
