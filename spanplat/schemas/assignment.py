@@ -1,12 +1,13 @@
 """Who annotates what: data selection, items, batches, groups."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from spanplat.schemas.base import Strict
 from spanplat.schemas.categories import Named
 from spanplat.schemas.slug import Slug
+from spanplat.schemas.source import SourceSettings
 
 
 class DataSelection(Strict):
@@ -19,12 +20,17 @@ class DataSelection(Strict):
     """All systems when empty."""
     examples: list[str] = []
     """Keys of examples; all when empty."""
+    source_text: str = Field(default="text", min_length=1)
+    """The field of the source in which categories of side ``source`` or ``both`` are marked: one with text at the top of the
+    source. A source that is nothing but a text needs no name."""
     min_characters: int | None = Field(default=None, ge=0)
     max_characters: int | None = Field(default=None, ge=1)
     """Short and long texts can be separate campaigns."""
     limit: int | None = Field(default=None, ge=1)
     """At most this many outputs, drawn with ``seed``."""
     seed: int = 42
+    source: SourceSettings = SourceSettings()
+    """How sources are shown."""
 
     @model_validator(mode="after")
     def _possible(self) -> "DataSelection":
@@ -41,6 +47,20 @@ class DataSelection(Strict):
 
 class Aspect(Named):
     """One quality asked about apart from the others."""
+
+    library: str | None = None
+    """Entry of the library of qualities, which gives what is left open here: summarisation/faithfulness."""
+    task: str = ""
+    """For models: what kind of text is judged, in a sentence."""
+    output: str = ""
+    """For models: what the judged text is called, such as Summary."""
+    steps: list[str] = []
+    """For models: how to proceed."""
+    leave_aside: str = ""
+    """For models: what does not count here."""
+    lowest: str = ""
+    highest: str = ""
+    """For models: what the ends of the scale mean."""
 
 
 class ItemSettings(Strict):
@@ -75,17 +95,27 @@ class BatchSettings(Strict):
     """Attention checks mixed into each batch, drawn from the must-mark, must-abstain and known-answer checks."""
     gold: int = Field(default=0, ge=0)
     """Gold items mixed into each batch."""
-    tutorial: int = Field(default=0, ge=0)
-    """Practice items at the start of each annotator's first batch."""
     sampling: Literal["partition", "sample"] = "partition"
     """``partition`` puts every item into one batch, ``sample`` draws each batch at random."""
     batches: int | None = Field(default=None, ge=1)
     """Number of batches when sampling."""
     positions: Literal["random", "spread", "fixed"] = "random"
     """Where checks stand: anywhere, evenly apart, or always in the same places."""
-    balance: list[Literal["system", "example", "split"]] = []
-    """Spread these evenly over the batches."""
+    balance: list[Annotated[str, StringConstraints(pattern=r"^(system|example|split|length|source\..+)$")]] = []
+    """Spread these evenly over the batches: ``system``, ``example``, ``split``, ``length`` (see ``lengths``), or what stands in a
+    field of the source, such as ``source.category``."""
+    lengths: list[int] = []
+    """Bounds between shorter and longer texts, in characters. Unless balanced over ``length``, a batch holds texts of one length
+    only; it is that of an item's longest output."""
     seed: int = 42
+
+    @model_validator(mode="after")
+    def _rising_lengths(self) -> "BatchSettings":
+        if any(bound < 1 for bound in self.lengths) or sorted(set(self.lengths)) != self.lengths:
+            raise ValueError("lengths must be positive and rising, such as [200, 600]")
+        if "length" in self.balance and not self.lengths:
+            raise ValueError("to balance over length, say what is short and what is long: lengths: [300]")
+        return self
 
     @model_validator(mode="after")
     def _sampled_number(self) -> "BatchSettings":
@@ -106,12 +136,16 @@ class AnnotatorSettings(Strict):
     per_output: float = Field(default=1, ge=1, le=10_000)
     """Annotators per output and group; 1.4 means once, and 40 % of the batches twice."""
     lease_minutes: int = Field(default=60, ge=1, le=10080)
-    """A batch untouched for so long returns to the pool; every save renews the lease."""
+    """A batch untouched for so long returns to the pool; saves, and whatever else shows that somebody is at work, renew the lease."""
     max_batches: int = Field(default=1, ge=1)
     """Batches one person may do."""
     exclude_campaigns: list[Slug] = []
     """People who annotated an output in one of these campaigns do not get it here."""
     invited: list[str] = []
     """Platform ids that may enter; everybody when empty."""
+    withdrawn: Literal["leave_out", "delete"] = "leave_out"
+    """What becomes of the work of somebody who withdraws: kept but in no figure, or deleted at once."""
     when_full: Literal["page", "redundancy"] = "page"
-    """When every slot is taken: a friendly page, or useful paid redundancy."""
+    """When every slot is taken: a friendly page, or useful paid redundancy, a further annotator on the batch with the fewest."""
+    redundancy: int = Field(default=1, ge=1, le=1000)
+    """With ``when_full: redundancy``, at most so many annotators more on a batch than promised."""

@@ -1,5 +1,6 @@
 """Span categories and severity levels of a campaign."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, model_validator
@@ -13,6 +14,16 @@ Color = Annotated[str, StringConstraints(pattern=r"^#[0-9a-fA-F]{6}$")]
 PALETTE: tuple[str, ...] = (
     "#D55E00", "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#8C564B", "#7F6BB3", "#B8A000", "#5C5C5C", "#A23B2A", "#1F4E79",
 )  # fmt: skip
+
+PALETTES: Mapping[str, tuple[str, ...]] = {
+    "Okabe–Ito": PALETTE,
+    "Tol bright": ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377", "#BBBBBB"),
+    "Tol vibrant": ("#EE7733", "#0077BB", "#33BBEE", "#EE3377", "#CC3311", "#009988", "#BBBBBB"),
+    "Tol muted": (
+        "#CC6677", "#332288", "#DDCC77", "#117733", "#88CCEE", "#882255", "#44AA99", "#999933", "#AA4499", "#DDDDDD",
+    ),
+}  # fmt: skip
+"""Colour-blind-safe sets by name (M. Okabe, K. Ito, Color Universal Design, 2008; P. Tol, SRON/EPS/TN/09-002, 2021)."""
 
 
 def with_key(value: Any) -> Any:

@@ -41,8 +41,9 @@ class Check(Strict):
 
     name: Slug
     on_fail: OnFail = "note"
-    """``note`` records it, ``warn`` tells the annotator, ``screen_out`` ends the session with the screen-out code,
-    ``withhold_bonus`` pays the base reward only, ``exclude`` leaves the work out of analysis."""
+    """``note`` records it, ``warn`` tells the annotator, ``screen_out`` ends the visit with the screen-out code as soon as the item
+    is completed, ``withhold_bonus`` pays the base reward only (a bonus that no check withholds is earned by everybody who submits),
+    ``exclude`` leaves the person's batch out of analysis."""
     message: str = ""
     """What the annotator reads when ``on_fail`` is ``warn`` or ``screen_out``."""
 
@@ -55,6 +56,8 @@ class MustMarkCheck(Check):
     expected: ExpectedSpan
     tolerance: int = Field(default=0, ge=0)
     """Code points by which a span may miss the region."""
+    requires: Literal["category", "region"] = "category"
+    """What passing takes: a span of the expected category there, or any span there; the report shows both."""
 
 
 class MustAbstainCheck(Check):
@@ -74,6 +77,16 @@ class GoldCheck(Check):
     measure: str = "char"
     hard: bool = True
     minimum: float = Field(default=0.5, ge=0, le=1)
+
+
+class PracticeItem(Strict):
+    """A text to practise on before the work: what was expected is shown once it is answered; it is no work and in no figure."""
+
+    item: OutputReference
+    golds: list[list[ExpectedSpan]] = Field(min_length=1)
+    """One or several acceptable sets of spans."""
+    explanation: str = ""
+    """Markdown; why these, shown with them."""
 
 
 class KnownAnswerCheck(Check):

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 from spanplat.schemas.assignment import AnnotatorSettings, BatchSettings, DataSelection, Group, ItemSettings
+from spanplat.schemas.attributes import AnySpanAttribute, distinct_attributes
 from spanplat.schemas.base import Strict
 from spanplat.schemas.categories import PALETTE, Category, Severity
 from spanplat.schemas.checks import (
@@ -16,6 +17,7 @@ from spanplat.schemas.checks import (
     KnownAnswerCheck,
     MustAbstainCheck,
     MustMarkCheck,
+    PracticeItem,
 )
 from spanplat.schemas.model_settings import ModelSettings
 from spanplat.schemas.platform import (
@@ -27,8 +29,10 @@ from spanplat.schemas.platform import (
 )
 from spanplat.schemas.questions import AnyQuestion
 from spanplat.schemas.slug import Slug
+from spanplat.schemas.worked_examples import WorkedExample
 
-HOTKEYS = "123456789"
+HOTKEYS = "123456789bcdeghjklmoqrstuvwyz"
+"""What categories without a key of their own get: digits, then letters that the page does not use for anything else."""
 
 
 class SpanSettings(Strict):
@@ -41,8 +45,12 @@ class SpanSettings(Strict):
     """A short explanation for each span."""
     omissions: bool = False
     """Allow empty marks at a place where something is missing."""
+    attributes: Annotated[list[AnySpanAttribute], AfterValidator(distinct_attributes)] = []
+    """What else is asked about each span."""
     suggestions_from: Slug | None = None
-    """Campaign whose spans are shown as suggestions to accept, change or dismiss."""
+    """Campaign whose spans are shown as suggestions to accept, change or dismiss: its first annotator's on each text."""
+    suggestions: Literal["optional", "required"] = "optional"
+    """Whether an item is complete only when every suggestion was accepted, changed or dismissed."""
 
 
 class CampaignDefinition(Strict):
@@ -66,6 +74,8 @@ class CampaignDefinition(Strict):
     spans: SpanSettings = SpanSettings()
     guidelines: str = ""
     """Markdown; what annotators read first and models are told."""
+    worked_examples: list[WorkedExample] = []
+    """Annotated texts that the instructions show, drawn as on the annotator's page."""
     questions: list[AnyQuestion] = []
     data: DataSelection | None = None
     """Required unless the campaign is external."""
@@ -75,9 +85,13 @@ class CampaignDefinition(Strict):
     groups: list[Group] = []
     consent: Consent | None = None
     comprehension: Comprehension | None = None
+    practice: list[PracticeItem] = []
+    """Texts to practise on, each with immediate feedback, between the questions about the instructions and the work."""
     platform: PlatformSettings = PlatformSettings()
     qualification_required: QualificationRequired | None = None
     qualification_given: QualificationGiven | None = None
+    qualification_taken: Slug | None = None
+    """For a model campaign: the qualification it takes; of the data selected, it annotates the gold outputs only."""
     checks: list[AnyCheck] = []
     model: ModelSettings | None = None
     final_message: str = ""
@@ -121,9 +135,38 @@ class CampaignDefinition(Strict):
             raise ValueError("a campaign of kind 'qualification' needs qualification_given, how it decides who passes")
         if self.kind in ("human", "qualification") and self.model is not None:
             raise ValueError(f"a campaign of kind {self.kind!r} is filled by people; remove model, or use kind: llm")
+        if self.qualification_taken is not None and self.kind != "llm":
+            raise ValueError("qualification_taken is for model campaigns; people take a qualification by its own link")
+        self._check_suggestions()
+        self._check_worked_examples()
         self._check_wordings()
         self._check_checks()
         return self
+
+    def _check_suggestions(self) -> None:
+        source = self.spans.suggestions_from
+        if source is None:
+            if self.spans.suggestions == "required":
+                raise ValueError("suggestions are required, but spans.suggestions_from does not name a campaign")
+            return
+        if source == self.slug:
+            raise ValueError(
+                "spans.suggestions_from names this campaign itself; name the one whose spans are suggested"
+            )
+        if self.kind == "llm" or self.item.kind == "span" or not self.categories:
+            raise ValueError("suggestions are shown to people who mark spans; remove spans.suggestions_from")
+        if self.qualification_given is not None and self.qualification_given.reference == source:
+            raise ValueError(f"suggesting the spans of {source!r} would show the answers of the qualification")
+
+    def _check_worked_examples(self) -> None:
+        levels = {name for level in self.severities for name in (level.key, level.name)}
+        for number, example in enumerate(self.worked_examples, start=1):
+            for span in example.spans:
+                self._require_category(f"worked example {number}", span.category)
+                if span.severity is not None and span.severity not in levels:
+                    raise ValueError(
+                        f"worked example {number} has the severity {span.severity!r}, which is not defined"
+                    )
 
     def _check_wordings(self) -> None:
         groups = {group.key for group in self.groups}
@@ -141,10 +184,13 @@ class CampaignDefinition(Strict):
             if isinstance(check, (InstructedCheck, KnownAnswerCheck)) and check.question not in questions:
                 raise ValueError(f"check {check.name!r} asks question {check.question!r}, which is not defined")
             if isinstance(check, MustMarkCheck):
-                self._require_category(check.name, check.expected.category)
+                self._require_category(f"check {check.name!r}", check.expected.category)
             if isinstance(check, GoldCheck):
                 for expected in (span for gold in check.golds for span in gold):
-                    self._require_category(check.name, expected.category)
+                    self._require_category(f"check {check.name!r}", expected.category)
+        for position, practice in enumerate(self.practice, start=1):
+            for expected in (span for gold in practice.golds for span in gold):
+                self._require_category(f"practice item {position}", expected.category)
         attention = sum(isinstance(check, (MustMarkCheck, MustAbstainCheck, KnownAnswerCheck)) for check in self.checks)
         gold = sum(isinstance(check, GoldCheck) for check in self.checks)
         if self.batches.attention > attention:
@@ -154,12 +200,15 @@ class CampaignDefinition(Strict):
         if self.batches.gold > gold:
             raise ValueError(f"each batch needs {self.batches.gold} gold items, but {gold} are defined under checks")
 
-    def _require_category(self, check: str, category: str | None) -> None:
+    def _require_category(self, where: str, category: str | None) -> None:
         if category is not None and self.find_category(category) is None:
             known = ", ".join(entry.name for entry in self.categories)
-            raise ValueError(
-                f"check {check!r} expects category {category!r}, which is not defined (categories: {known})"
-            )
+            raise ValueError(f"{where} expects category {category!r}, which is not defined (categories: {known})")
+
+    @property
+    def marks_source(self) -> bool:
+        """Whether some category is marked in the source."""
+        return any(category.side != "output" for category in self.categories)
 
     def find_category(self, name: str) -> Category | None:
         """Return the category with this key or name (ignoring case), or None."""

@@ -2,15 +2,17 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from spanplat.errors import InvalidInput
 from spanplat.schemas.definition import CampaignDefinition
+from spanplat.schemas.slug import SLUG_PATTERN, slugify
 
 PathInFile = tuple[str | int, ...]
+Shape = TypeVar("Shape", bound=BaseModel)
 
 DEEPEST = 50
 MOST_VALUES = 200_000
@@ -41,6 +43,15 @@ class DefinitionSource:
         return f"{place}: {dotted}: {problem}" if dotted else f"{place}: {problem}"
 
 
+@dataclass(frozen=True)
+class DefinitionProblem:
+    """Something that keeps a definition from being valid."""
+
+    path: PathInFile
+    message: str
+    line: int | None = None
+
+
 def parse_yaml(text: str, *, name: str = "definition") -> DefinitionSource:
     """Parse YAML text, keeping the line of every value.
 
@@ -57,6 +68,8 @@ def parse_yaml(text: str, *, name: str = "definition") -> DefinitionSource:
         lines: dict[PathInFile, int] = {}
         _walk(node, (), lines, name)
         return DefinitionSource(name, loader.construct_document(node), lines)
+    except RecursionError as error:  # the parser goes down before anything can be counted
+        raise InvalidInput(f"{name}: lists and mappings are nested more than {DEEPEST} deep") from error
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else "?"
         raise InvalidInput(f"{name}:{line}: not valid YAML: {error.problem}") from error
@@ -107,14 +120,35 @@ def validate_definition(source: DefinitionSource) -> CampaignDefinition:
     InvalidInput
         With one line per problem: file, line, path, what is wrong and what is expected.
     """
+    return validate_as(source, CampaignDefinition)
+
+
+def validate_as(source: DefinitionSource, shape: type[Shape]) -> Shape:
+    """Validate a parsed file as a definition of some shape.
+
+    Raises
+    ------
+    InvalidInput
+        With one line per problem: file, line, path, what is wrong and what is expected.
+    """
     if not isinstance(source.value, dict):
         raise InvalidInput(
-            f"{source.name}: a campaign definition is a mapping (slug: …, title: …), not a {type(source.value).__name__}"
+            f"{source.name}: a definition is a mapping (slug: …, title: …), not a {type(source.value).__name__}"
         )
     try:
-        return CampaignDefinition.model_validate(source.value)
+        return shape.model_validate(source.value)
     except ValidationError as error:
-        raise InvalidInput("\n".join(_explain(source, problem) for problem in error.errors())) from error
+        problems = (_explain(source, problem) for problem in error.errors())
+        raise InvalidInput("\n".join(source.message(entry.path, entry.message) for entry in problems)) from error
+
+
+def find_problems(source: DefinitionSource) -> list[DefinitionProblem]:
+    """Return what keeps a parsed file from being a valid definition; nothing when it is one."""
+    try:
+        CampaignDefinition.model_validate(source.value)
+    except ValidationError as error:
+        return [_explain(source, problem) for problem in error.errors()]
+    return []
 
 
 def define(content: dict[str, Any], name: str) -> CampaignDefinition:
@@ -133,24 +167,28 @@ def read_definition(text: str, *, name: str = "definition") -> CampaignDefinitio
     return validate_definition(parse_yaml(text, name=name))
 
 
-def _explain(source: DefinitionSource, problem: Any) -> str:
+def _explain(source: DefinitionSource, problem: Any) -> DefinitionProblem:
     path = _path_in_file(source, tuple(problem["loc"]))
     match problem["type"]:
         case "extra_forbidden":
-            return source.message(path, f"unknown key {path[-1]!r}; remove it or correct its spelling")
+            message = f"unknown key {path[-1]!r}; remove it or correct its spelling"
         case "missing":
-            return source.message(path, "is missing; add it")
+            message = "is missing; add it"
+        case "string_pattern_mismatch" if problem["ctx"]["pattern"] == SLUG_PATTERN:
+            example = slugify(problem["input"])
+            message = f"{problem['input']!r} must be lower-case letters, digits and single hyphens, such as {example!r}"
         case "string_pattern_mismatch":
-            return source.message(path, f"{problem['input']!r} does not have the form {problem['ctx']['pattern']}")
+            message = f"{problem['input']!r} does not have the form {problem['ctx']['pattern']}"
         case "string_type":
-            return source.message(path, f"{problem['input']!r} is not text; put it in quotes")
+            message = f"{problem['input']!r} is not text; put it in quotes"
         case "union_tag_not_found":
-            return source.message(path, "type is missing; it says which kind this is")
+            message = "type is missing; it says which kind this is"
         case "union_tag_invalid":
-            context = problem["ctx"]
-            return source.message((*path, "type"), f"{context['tag']!r} is none of {context['expected_tags']}")
+            path = (*path, "type")
+            message = f"{problem['ctx']['tag']!r} is none of {problem['ctx']['expected_tags']}"
         case _:
-            return source.message(path, str(problem["msg"]).removeprefix("Value error, "))
+            message = str(problem["msg"]).removeprefix("Value error, ")
+    return DefinitionProblem(path, message, source.line_of(path))
 
 
 def _path_in_file(source: DefinitionSource, path: PathInFile) -> PathInFile:

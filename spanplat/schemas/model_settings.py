@@ -2,13 +2,36 @@
 
 from typing import Any, Literal
 
-from pydantic import Field, HttpUrl
+from pydantic import Field, HttpUrl, field_validator, model_validator
 
 from spanplat.schemas.base import Strict
-from spanplat.schemas.slug import Slug
+from spanplat.schemas.prompt_settings import PromptSettings
+from spanplat.schemas.protocols import Protocol, fill_protocol
+
+ReplyFormat = Literal["schema", "tool", "json", "text"]
+
+LONG_REPLY = 16_384
+"""Tokens; a reply that may be longer comes as a stream, for connections that are silent for many minutes get cut."""
+LONG_WAIT = 600.0
+"""Seconds."""
+LEAST_BUDGET = 1024
+"""Tokens of reasoning that Anthropic's interface takes at the least."""
+_LIMITS = ("max_completion_tokens", "max_output_tokens", "max_tokens")
+_SECRET_WORDS = ("api_key", "apikey", "authorization", "password", "secret", "bearer", "headers")
 
 
-class ModelSettings(Strict):
+class Price(Strict):
+    """What a model costs, where the price list that comes with spanplat does not have it or is wrong."""
+
+    input: float = Field(ge=0)
+    """US dollars for a million input tokens."""
+    output: float = Field(ge=0)
+    """US dollars for a million output tokens."""
+    batch: float = Field(default=0.5, ge=0, le=1)
+    """Share of these prices that calls in ``mode: batch`` cost."""
+
+
+class ModelSettings(PromptSettings):
     """Which model annotates, how it is asked, and within which limits."""
 
     provider: Literal["overlap", "openai", "anthropic"]
@@ -18,22 +41,108 @@ class ModelSettings(Strict):
     category: str | None = None
     """For ``overlap``: key or name of the category its spans get; the first category by default."""
     base_url: HttpUrl | None = None
-    preset: Literal[
-        "base", "noguide", "noreason", "cot", "lenient", "fewshot", "mqm", "gauge", "verbatim", "pairwise"
-    ] = "base"
-    prompt: str | None = None
-    """A Jinja2 template in place of the preset's."""
-    system_message: str | None = None
-    examples_from: Slug | None = None
-    """Gold campaign from which ``fewshot`` draws its examples."""
-    examples: int = Field(default=5, ge=0)
+    """Address of a server that speaks the provider's interface, such as ``http://127.0.0.1:11434/v1``."""
+    key_variable: str | None = Field(default=None, pattern=r"^[A-Z][A-Z0-9_]*_API_KEY$")
+    """Environment variable with the key that the server gets, in place of ``OPENAI_API_KEY`` or ``ANTHROPIC_API_KEY``.
+
+    These two are sent to the providers' own addresses only, unless they are named here.
+    """
+    interface: Literal["chat", "responses"] = "chat"
+    """For ``openai``: chat completions, which all compatible servers speak, or responses."""
+    protocol: Protocol | None = None
+    """A published way of asking, whose settings are filled in: ``three-seeds`` (seeds 42, 1738 and 1234 at temperature 0.001 and
+    top-p 1, up to 1,024 tokens), ``three-seeds-short`` (up to 128 tokens), ``reasoning`` (medium effort, 4,096 tokens of reasoning
+    of 32,768 in all, two final instructions). A study asks several models so, and averages them."""
+    reply_format: ReplyFormat = "schema"
+    """How the form of a reply is asked for: by JSON Schema, by a tool (``anthropic``), as any JSON (``openai``), or in words only."""
+    mode: Literal["direct", "batch"] = "direct"
+    """``batch`` hands all questions in at once, at half the price, and waits up to a day for the replies."""
+    stream: bool | None = None
+    """Whether replies come as streams, so that no connection is silent for long; by default where a reply may take more than 16,384
+    tokens or 10 minutes."""
+    max_tokens: int | None = Field(default=None, ge=1)
+    """Most tokens of a reply, those of reasoning among them; sent under the name that the interface has for it."""
     parameters: dict[str, Any] = {}
-    """Sent to the provider as they stand: temperature, seed, max_tokens, …"""
+    """Sent to the provider as they stand: temperature, top_p, … Of a list of seeds each repeat takes its own."""
     repeats: int = Field(default=1, ge=1)
-    placement: Literal["in_order", "first"] = "in_order"
-    """Where the k-th mention of a repeated quote goes: to its k-th occurrence, or always to the first."""
+    """How often each item is asked about; every repeat is an annotator of its own."""
     concurrency: int = Field(default=8, ge=1, le=256)
     requests_per_minute: int | None = Field(default=None, ge=1)
     tokens_per_minute: int | None = Field(default=None, ge=1)
+    timeout: float = Field(default=300, gt=0, le=3600)
+    """Seconds after which a call counts as failed."""
+    attempts: int = Field(default=6, ge=1, le=20)
+    """Calls for one item before it counts as failed; only passing trouble is tried again."""
+    price: Price | None = None
     max_cost: float | None = Field(default=None, gt=0)
-    """US dollars at which the run stops."""
+    """US dollars that the campaign's calls may cost in all; a run stops before it would cost more."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_the_protocol_says(cls, value: Any) -> Any:
+        return fill_protocol(value) if isinstance(value, dict) and value.get("protocol") else value
+
+    @field_validator("base_url")
+    @classmethod
+    def _without_credentials(cls, value: HttpUrl | None) -> HttpUrl | None:
+        if value is not None and (value.username or value.password or value.query):
+            raise ValueError("write the address without name, password or query; the key comes from the environment")
+        return value
+
+    @field_validator("parameters")
+    @classmethod
+    def _without_secrets(cls, value: dict[str, Any]) -> dict[str, Any]:
+        for name in value:
+            if any(word in name.lower() for word in _SECRET_WORDS):
+                raise ValueError(
+                    f"{name!r} has no place here: parameters are stored; the key comes from the environment"
+                )
+        if "stream" in value:
+            raise ValueError("'stream' has no place here; write model.stream")
+        return value
+
+    @model_validator(mode="after")
+    def _askable(self) -> "ModelSettings":
+        if self.provider != "overlap" and not self.model:
+            raise ValueError("name the model as the provider spells it (model: {provider: …, model: …})")
+        if (self.provider, self.reply_format) in (("openai", "tool"), ("anthropic", "json")):
+            raise ValueError(f"reply_format {self.reply_format!r} is not for {self.provider!r}; use schema or text")
+        if self.provider == "overlap" and self.mode == "batch":
+            raise ValueError("mode 'batch' needs a provider that takes batches: openai or anthropic")
+        return self
+
+    @model_validator(mode="after")
+    def _limited_once(self) -> "ModelSettings":
+        repeated = [name for name in _LIMITS if name in self.parameters]
+        if self.max_tokens is not None and repeated:
+            raise ValueError(f"the longest reply is stated twice; leave out max_tokens, or parameters.{repeated[0]}")
+        reasoning = self.reasoning
+        if reasoning is None:
+            return self
+        budget, limit = reasoning.budget, self.reply_limit
+        if budget is not None and limit is not None and budget >= limit:
+            raise ValueError(f"reasoning.budget is {budget}, which leaves nothing of {limit} tokens for the answer")
+        if self.provider == "anthropic" and budget is not None and budget < LEAST_BUDGET:
+            raise ValueError(f"reasoning.budget is {budget}; anthropic takes {LEAST_BUDGET} or more")
+        if self.provider == "anthropic" and budget is not None and self.reply_format == "tool":
+            raise ValueError("a model of anthropic cannot think and be made to use a tool; use reply_format schema")
+        if reasoning.budget_for not in ("auto", "words") and (
+            self.provider != "openai" or self.interface != "chat" or self.base_url is None
+        ):
+            raise ValueError(
+                f"reasoning.budget_for {reasoning.budget_for!r} is for provider openai with a base_url and interface chat"
+            )
+        return self
+
+    @property
+    def reply_limit(self) -> int | None:
+        """Most tokens of a reply; None where nothing says it."""
+        given = [value for name in _LIMITS if isinstance(value := self.parameters.get(name), int)]
+        return min(given) if given else self.max_tokens
+
+    @property
+    def streams(self) -> bool:
+        """Whether replies come as streams; never in batches."""
+        if self.mode == "batch" or self.stream is not None:
+            return self.mode == "direct" and bool(self.stream)
+        return (self.reply_limit or 0) > LONG_REPLY or self.timeout > LONG_WAIT

@@ -1,8 +1,9 @@
 """Where annotators come from, what they agree to, and where they go when they are done."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, HttpUrl, StringConstraints, model_validator
+from pydantic import Field, HttpUrl, StringConstraints, field_validator, model_validator
 
 from spanplat.schemas.base import Strict
 from spanplat.schemas.questions import ChoiceQuestion
@@ -28,6 +29,28 @@ class PlatformParameters(Strict):
     session: str = "session"
 
 
+class SignedLinks(Strict):
+    """Start links that the platform signs, so that nobody can come in under another person's id (a JSON Web Token, RS256)."""
+
+    parameter: str = "prolific_token"
+    """Query parameter that holds the token."""
+    audience: str = Field(min_length=1)
+    """Whom the token must be for: the ``aud`` claim, the address of this server as the platform knows it."""
+    keys_url: HttpUrl = HttpUrl("https://api.prolific.com/.well-known/study/jwks.json")
+    """Where the platform publishes its key set; read at most once a day."""
+    keys: dict[str, Any] | None = None
+    """A key set (JWKS) to use in place of the published one."""
+    claim: str = "prolific"
+    """Claim that repeats the ids of the link."""
+
+    @field_validator("keys_url")
+    @classmethod
+    def _encrypted(cls, value: HttpUrl) -> HttpUrl:
+        if value.scheme != "https":
+            raise ValueError("keys are read over https only")
+        return value
+
+
 class PlatformSettings(Strict):
     """The crowdsourcing platform of a campaign."""
 
@@ -39,9 +62,15 @@ class PlatformSettings(Strict):
     """Where people go after submitting; ``{code}`` is replaced by the code. Prolific's is known."""
     ask_name: bool = False
     """Ask people who come through the campaign's open link for a name."""
+    personal_links: bool = False
+    """Only personal links let people in: spanplat campaign links SLUG --for NAME."""
+    signed: SignedLinks | None = None
+    """Let in only people whose link the platform has signed."""
     reward: str = ""
     """Reward per batch as shown to annotators, for instance ``£2.40``."""
     bonus: str = ""
+    """What comes on top of the reward, as shown to annotators, for instance ``£0.50``. Whoever submits earns it, unless they fail a
+    check whose ``on_fail`` is ``withhold_bonus``, leave with the code for failed attention, or their work is replaced."""
     minutes: float | None = Field(default=None, gt=0)
     """How long a batch is expected to take."""
 
@@ -75,27 +104,54 @@ class Comprehension(Strict):
     questions: list[ComprehensionQuestion] = Field(min_length=1)
     attempts: int = Field(default=2, ge=2, le=10)
 
+    def is_passed_by(self, answers: Mapping[str, str]) -> bool:
+        """Tell whether the answers, keys of options by key of the question, are all right."""
+        return all(
+            answers.get(question.key)
+            in {option.key for option in question.options if question.answer in (option.key, option.label)}
+            for question in self.questions
+        )
+
 
 class QualificationRequired(Strict):
-    """Only people who passed a qualification campaign may enter."""
+    """Only people who passed a qualification campaign, or who belong to a pool, may enter."""
 
-    campaign: Slug
+    campaign: Slug | None = None
+    pool: Slug | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> "QualificationRequired":
+        if (self.campaign is None) == (self.pool is None):
+            raise ValueError("name either the qualification campaign or the pool whose people may enter")
+        return self
 
 
 class QualificationGiven(Strict):
     """How a qualification campaign decides who passes."""
 
     measure: str = "char"
+    """Any agreement measure; its main figure is the score."""
     hard: bool = True
+    """Whether categories must match."""
     threshold: float | None = Field(default=0.5, ge=0, le=1)
     """Pass with a score above this."""
     top: int | None = Field(default=None, ge=1)
-    """Or: the best so many pass."""
+    """The best so many pass, of those above the threshold if there is one; decided when asked for, not at once."""
     reference: Slug | None = None
     """Campaign with the expected annotations, where the definition's gold checks do not state them."""
-    attempts: int = Field(default=1, ge=1)
+    attempts: int = Field(default=1, ge=1, le=10)
+    """How often one person may try; the best score counts."""
     valid_days: int | None = Field(default=None, ge=1)
+    """A pass counts for so many days."""
+    pool: Slug | None = None
+    """Those who pass join this pool."""
     pass_message: str = ""
     fail_message: str = ""
     pass_code: Code | None = None
     fail_code: Code | None = None
+
+    @model_validator(mode="after")
+    def _decidable(self) -> "QualificationGiven":
+        if self.threshold is None and self.top is None:
+            raise ValueError("say who passes: threshold, top, or both")
+        return self

@@ -8,6 +8,7 @@ from spanplat.schemas.base import Strict
 
 AnnotatorKind = Literal["human", "llm"]
 Side = Literal["output", "source"]
+LeftOut = Literal["excluded", "late", "returned", "expired", "rejected"]
 ItemKind = Literal["output", "pair", "aspect", "span"]
 
 
@@ -62,10 +63,16 @@ class AnnotationRecord(Strict):
     group: str | None = None
     batch: int | None = None
     status: Literal["draft", "complete"] = "complete"
+    amendment: int = 0
+    """Number of the campaign's amendment that was in force; 0 is the definition it was launched with."""
     started_at: str | None = None
     completed_at: str | None = None
     seconds: float | None = None
     item: ItemRecord = ItemRecord()
     spans: list[SpanRecord] = []
+    dismissed: list[dict[str, Any]] = []
+    """Suggestions that the annotator turned down, each as it was suggested."""
     answers: dict[str, Any] = {}
     check: CheckRecord | None = None
+    left_out: LeftOut | None = None
+    """Why the annotation is in no figure; None when it counts."""

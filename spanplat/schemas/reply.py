@@ -1,5 +1,7 @@
 """What a model is asked to reply: spans as quotes, the reason before the quote before the category."""
 
+from typing import Literal
+
 from pydantic import Field
 
 from spanplat.schemas.base import Strict
@@ -11,14 +13,13 @@ class QuotedSpan(Strict):
     reason: str | None = None
     text: str
     """The passage, word for word."""
+    context: str | None = None
+    """The same passage with what stands around it, where the passage alone occurs more than once."""
     category: str
-    """Key or name of a category."""
+    """Key or name of a category, or its place in the list, counted from 0."""
+    subcategory: str | None = None
     occurrence: int | None = Field(default=None, ge=0)
     """Which occurrence of the passage is meant, counted from 0."""
     severity: str | None = None
-
-
-class ModelReply(Strict):
-    """All spans of one text; an empty list says there is nothing to mark."""
-
-    annotations: list[QuotedSpan]
+    side: Literal["output", "source"] | None = None
+    """Where the passage stands; by default where the category's spans stand."""

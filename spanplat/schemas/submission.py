@@ -27,8 +27,8 @@ class SubmittedSpan(Strict):
     field: str | None = None
     """Field of the source, for spans on that side."""
     attributes: dict[str, Any] | None = None
-    origin: dict[str, Any] | None = None
-    """The suggestion it started as."""
+    suggestion: int | None = Field(default=None, ge=1)
+    """Number of the item's suggestion that it started as."""
 
 
 class Submission(Strict):
@@ -38,6 +38,8 @@ class Submission(Strict):
     """Revision the page started from; 0 before the first save."""
     status: Literal["draft", "complete"]
     spans: list[SubmittedSpan] = Field(default=[], max_length=2000)
+    dismissed: list[int] = Field(default=[], max_length=2000)
+    """Numbers of the suggestions turned down."""
     answers: dict[str, Any] = {}
     seconds: float | None = Field(default=None, ge=0, le=1_000_000)
     """Time spent on the item so far, idle and hidden time apart."""

@@ -28,7 +28,7 @@ def test_categories_get_keys_colours_and_hotkeys() -> None:
 def test_more_categories_than_colours_and_digits_are_fine() -> None:
     categories = define(categories=[{"name": f"Kind {n}"} for n in range(14)]).categories
     assert categories[12].color == PALETTE[0]
-    assert [category.hotkey for category in categories[8:10]] == ["9", None]
+    assert [category.hotkey for category in categories[8:10]] == ["9", "b"]
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def test_a_good_file_is_read() -> None:
         ("title: A study\n", "", "study.yaml:1: title: is missing; add it"),
         ("- name: Unclear", "- description: vague", "study.yaml:6: categories.1.name: is missing; add it"),
         ("Unclear", "wrong", "study.yaml:3: categories: two categories have the key 'wrong'; rename one or remove it"),
-        ("slug: study", "slug: My study", "study.yaml:1: slug: 'My study' does not have the form ^[a-z0-9]+"),
+        ("slug: study", "slug: My study", "study.yaml:1: slug: 'My study' must be lower-case letters, digits and single hyphens"),
         ("slug: study", "slug: 2026", "study.yaml:1: slug: 2026 is not text; put it in quotes"),
         ('"#D55E00"', "red", "study.yaml:5: categories.0.color: 'red' does not have the form ^#[0-9a-fA-F]{6}$"),
         ("type: slider", "type: slider\n  maximum: many", "study.yaml:9: questions.0.maximum: Input should be a valid number"),
@@ -87,11 +87,12 @@ def test_every_problem_has_its_line() -> None:
     ("text", "message"),
     [
         ("", "f: the file is empty; a campaign definition needs at least slug, title and data"),
-        ("- a\n- b\n", "f: a campaign definition is a mapping (slug: …, title: …), not a list"),
+        ("- a\n- b\n", "f: a definition is a mapping (slug: …, title: …), not a list"),
         ("just words", "not a str"),
         ("a: b\n---\nc: d\n", "f:2: not valid YAML: but found another document"),
         ("a: \x00", "f: not valid YAML"),
         ("&a [*a]", "f:1: lists and mappings are nested more than 50 deep"),
+        ("a: " + "[" * 5_000, "f: lists and mappings are nested more than 50 deep"),
         (
             "a: &a [1,1,1,1,1,1,1,1,1,1]\n"
             + "".join(f"{chr(98 + n)}: &{chr(98 + n)} [{','.join([f'*{chr(97 + n)}'] * 10)}]\n" for n in range(7)),

@@ -1,0 +1,59 @@
+"""How the sources of a campaign are shown to whoever reads them."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, field_validator
+
+from spanplat.schemas.base import Strict
+
+SourceKind = Literal[
+    "auto", "text", "markdown", "tree", "table", "dialogue", "triples", "translation", "series", "image", "html"
+]
+
+HostName = Annotated[
+    str, StringConstraints(pattern=r"^(\*\.)?([a-z0-9-]+\.)+[a-z0-9-]+$", to_lower=True, max_length=253)
+]
+
+
+class SourceField(Strict):
+    """One part of the source that is shown at the top, apart from the rest."""
+
+    path: str = Field(min_length=1)
+    """Name of the field; dots lead into records, as in ``details.img``."""
+    label: str = ""
+    """What stands above it, instead of its name."""
+    kind: SourceKind = "auto"
+
+
+class SourceSettings(Strict):
+    """How a source is rendered; everything is found out from its shape unless said otherwise."""
+
+    kind: SourceKind = "auto"
+    """What the whole source is."""
+    fields: list[SourceField] = []
+    """Shown first, in this order, each under its label."""
+    others: Literal["show", "hide"] = "show"
+    """What happens to the parts that are not among ``fields``."""
+    hide: list[str] = []
+    """Names (anywhere in the source) or paths that are left out, such as ids and addresses of logos."""
+    labels: dict[str, str] = {}
+    """Other words for names, wherever they stand."""
+    language: str = ""
+    """Language of the source's texts (``de``, ``ar``), for reading direction, hyphenation and screen readers."""
+    image_hosts: list[HostName] = []
+    """Hosts whose images are shown (``upload.wikimedia.org``, ``*.example.org``), over HTTPS; of others the address is shown."""
+
+    @field_validator("fields")
+    @classmethod
+    def _distinct(cls, value: list[SourceField]) -> list[SourceField]:
+        paths = [field.path for field in value]
+        if repeated := next((path for position, path in enumerate(paths) if path in paths[:position]), None):
+            raise ValueError(f"the field {repeated!r} is named twice; name it once")
+        return value
+
+    @field_validator("language")
+    @classmethod
+    def _known_language(cls, value: str) -> str:
+        if value and not all(part.isalnum() and part.isascii() for part in value.split("-")):
+            raise ValueError(f"{value!r} is no language tag; write for instance de, pt-BR or ar")
+        return value

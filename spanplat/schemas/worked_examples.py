@@ -1,0 +1,64 @@
+"""Worked examples: texts annotated as they should be, with the reasons; part of the instructions."""
+
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from spanplat.schemas.base import Strict
+from spanplat.text import Located, NotLocated, locate_quote
+
+
+class WorkedSpan(Strict):
+    """One span of a worked example."""
+
+    quote: str = Field(min_length=1)
+    """The characters it covers, exactly as they stand in the text."""
+    occurrence: int | None = Field(default=None, ge=1)
+    """Which one is meant, counted from 1, where the quote stands in the text more than once."""
+    category: str
+    """Key or name of the category."""
+    severity: str | None = None
+    """Key or name of a level of the severity scale."""
+    why: str = ""
+    """Why this is marked, and with this category."""
+
+
+class WorkedExample(Strict):
+    """A text with the spans that should be marked in it; without spans it shows a text in which there is nothing to mark."""
+
+    text: str = Field(min_length=1)
+    source: Any = None
+    """What the text was made from, where that is needed to see the point: text, or any structure."""
+    spans: list[WorkedSpan] = []
+    note: str = ""
+    """What there is to learn from it as a whole."""
+
+    @model_validator(mode="after")
+    def _quotes_stand_in_the_text(self) -> "WorkedExample":
+        for span in self.spans:
+            self.place(span)
+        return self
+
+    def place(self, span: WorkedSpan) -> tuple[int, int]:
+        """Return where a span stands, in code points.
+
+        Raises
+        ------
+        ValueError
+            If its quote does not stand in the text, or in several places of which none is named.
+        """
+        times = self.text.count(span.quote)
+        if span.occurrence is not None and span.occurrence > times:
+            raise ValueError(
+                f"{span.quote!r} stands in the text {times} times, so there is no occurrence {span.occurrence}"
+            )
+        if times > 1 and span.occurrence is None:
+            raise ValueError(f"{span.quote!r} stands in the text {times} times; say which is meant (occurrence: 1)")
+        found = locate_quote(self.text, span.quote, occurrence=(span.occurrence or 1) - 1)
+        match found:
+            case Located(start=start, end=end, rule="exact"):
+                return start, end
+            case Located(start=start, end=end):
+                raise ValueError(f"{span.quote!r} is not in the text; did you mean {self.text[start:end]!r}?")
+            case NotLocated(reason=reason):
+                raise ValueError(f"the quote {span.quote!r} {reason}")
