@@ -32,6 +32,11 @@ class Settings(BaseSettings):
     """Public address, for links shown to annotators; taken from the request by default."""
     secret_key: str = ""
     """Signs sessions; generated once into the home by default."""
+    require_second_factor: bool = False
+    """Whether administrators have to set up a second factor before they do anything else."""
+
+    model_hosts: str = ""
+    """Servers of models that definitions may name, as ``host`` or ``host:port`` with blanks between; any by default."""
 
     @cached_property
     def database(self) -> str:

@@ -30,6 +30,10 @@ class Annotation(Base):
     answers: Mapped[dict[str, Any]] = mapped_column(default=dict)
     late: Mapped[bool] = mapped_column(default=False)
     """Saved after the seat had gone to somebody else: kept, and in no figure."""
+    amendment: Mapped[int] = mapped_column(default=0, server_default="0")
+    """Number of the campaign's amendment that was in force when it was saved last; 0 is the definition it was made with."""
+    dismissed: Mapped[list[Any] | None]
+    """Suggestions that the annotator turned down, each as it was."""
     extra: Mapped[dict[str, Any] | None]
     """What an import or a run carried beside the spans: reasoning, the record's own metadata."""
     started_at: Mapped[datetime | None]
@@ -73,6 +77,35 @@ class Span(Base):
     """Where the quote really stands, if that differs from the offsets received."""
     annotation: Mapped[Annotation] = relationship(back_populates="spans")
     category: Mapped[Category] = relationship()
+
+
+class Suggestion(Base):
+    """A span of another campaign, shown on an item to be accepted, changed or dismissed; taken over when the campaign opens."""
+
+    __tablename__ = "suggestion"
+    __table_args__ = (
+        UniqueConstraint("item_id", "number"),
+        CheckConstraint("0 <= start_offset AND start_offset <= end_offset", name="offsets"),
+        CheckConstraint("side IN ('output', 'source')", name="side"),
+    )
+
+    id: Mapped[Id]
+    item_id: Mapped[int] = mapped_column(ForeignKey("item.id", ondelete="CASCADE"))
+    number: Mapped[int]
+    """Counts the suggestions of an item from 1, in the order of the text."""
+    category_id: Mapped[int] = mapped_column(ForeignKey("category.id"))
+    annotator: Mapped[str]
+    """Pseudonym of who or what marked it."""
+    start_offset: Mapped[int]
+    end_offset: Mapped[int]
+    text: Mapped[str]
+    side: Mapped[str] = mapped_column(default="output")
+    output_position: Mapped[int] = mapped_column(default=0)
+    source_field: Mapped[str | None]
+    subcategory: Mapped[str | None]
+    severity: Mapped[str | None]
+    reason: Mapped[str | None]
+    attributes: Mapped[dict[str, Any] | None]
 
 
 class JudgedSpan(Base):
@@ -124,5 +157,9 @@ class Qualification(Base):
     campaign_id: Mapped[int] = mapped_column(ForeignKey("campaign.id", ondelete="CASCADE"))
     annotator_id: Mapped[int] = mapped_column(ForeignKey("annotator.id"))
     status: Mapped[str]
+    """passed, failed, or pending while the best are not chosen yet."""
     score: Mapped[float | None]
+    attempts: Mapped[int] = mapped_column(default=1, server_default="1")
     decided_at: Mapped[Now]
+    expires_at: Mapped[datetime | None]
+    """Until when a pass counts; without end when empty."""

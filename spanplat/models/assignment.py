@@ -4,7 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, text
+from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, false, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from spanplat.models.base import Base, Id, Now
@@ -49,6 +49,29 @@ class Annotator(Base):
     created_at: Mapped[Now]
 
 
+class Pool(Base):
+    """People whom campaigns may require: those who passed a qualification, and whoever was added by hand."""
+
+    __tablename__ = "pool"
+
+    id: Mapped[Id]
+    slug: Mapped[str] = mapped_column(unique=True)
+    created_at: Mapped[Now]
+
+
+class PoolMember(Base):
+    """An annotator in a pool."""
+
+    __tablename__ = "pool_member"
+
+    pool_id: Mapped[int] = mapped_column(ForeignKey("pool.id", ondelete="CASCADE"), primary_key=True)
+    annotator_id: Mapped[int] = mapped_column(ForeignKey("annotator.id"), primary_key=True, index=True)
+    campaign_id: Mapped[int | None] = mapped_column(ForeignKey("campaign.id", ondelete="SET NULL"))
+    """The qualification passed; empty for whoever was added by hand."""
+    added_at: Mapped[Now]
+    expires_at: Mapped[datetime | None]
+
+
 class Participation(Base):
     """One annotator's visit to one campaign: what the unguessable token of the annotator's page stands for."""
 
@@ -68,8 +91,11 @@ class Participation(Base):
     consented_at: Mapped[datetime | None]
     comprehension_attempts: Mapped[int] = mapped_column(default=0)
     comprehension_passed_at: Mapped[datetime | None]
+    practice: Mapped[dict[str, Any] | None]
+    """Answers to the practice items by their number; no work, and in no export."""
+    practised_at: Mapped[datetime | None]
     ended: Mapped[str | None]
-    """Why it ended without submission: declined, failed_comprehension, screened_out, withdrawn."""
+    """Why it ended without submission: no_consent, failed_comprehension, screened_out, withdrawn."""
     created_at: Mapped[Now]
     campaign: Mapped[Campaign] = relationship()
     annotator: Mapped[Annotator] = relationship()
@@ -121,5 +147,7 @@ class Assignment(Base):
     """Which completion code was earned: completed, failed_attention, screened_out."""
     excluded: Mapped[bool] = mapped_column(default=False)
     """Left out of every figure, because a check that says so was failed; kept all the same."""
+    extra: Mapped[bool] = mapped_column(default=False, server_default=false())
+    """A seat beyond those promised, made for somebody who came when all were taken; nobody takes its place."""
     batch: Mapped[Batch] = relationship()
     annotator: Mapped[Annotator | None] = relationship()

@@ -43,6 +43,8 @@ class Campaign(Base):
     status: Mapped[str] = mapped_column(default=CampaignStatus.DRAFT)
     definition: Mapped[dict[str, Any]]
     definition_sha256: Mapped[Sha256]
+    amendment: Mapped[int] = mapped_column(default=0, server_default="0")
+    """Number of the amendment in force; 0 while the definition is the one the campaign was made with."""
     imported_from: Mapped[dict[str, Any] | None]
     """What an imported campaign was read from: format, settings as received, report."""
     created_at: Mapped[Now]

@@ -1,8 +1,9 @@
-"""Datasets, their examples, the systems, and the outputs that get annotated."""
+"""Datasets, their examples, the systems, the outputs that get annotated, and the files they came in."""
 
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, UniqueConstraint
+from sqlalchemy import BigInteger, ForeignKey, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from spanplat.models.base import Base, Id, Now, Sha256
@@ -32,6 +33,8 @@ class Example(Base):
     split: Mapped[str]
     key: Mapped[str]
     source: Mapped[Any | None]
+    source_plain: Mapped[str] = mapped_column(default="", server_default="", deferred=True)
+    """The texts and numbers in the source, line by line, for searching."""
     dataset: Mapped[Dataset] = relationship()
 
 
@@ -71,3 +74,24 @@ class Output(Base):
     text_sha256: Mapped[Sha256]
     example: Mapped[Example] = relationship()
     system: Mapped[System] = relationship()
+
+
+class Upload(Base):
+    """A file that somebody sent or pointed at, to be imported as a dataset once its columns are settled."""
+
+    __tablename__ = "upload"
+
+    id: Mapped[Id]
+    token: Mapped[str] = mapped_column(unique=True)
+    """Names it in addresses."""
+    name: Mapped[str]
+    """Name of the file as it was sent."""
+    path: Mapped[str]
+    """Of the file or unpacked folder, below the data folder."""
+    size: Mapped[int] = mapped_column(BigInteger)
+    """Bytes."""
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("user.id", ondelete="SET NULL"))
+    created_at: Mapped[Now]
+    imported_at: Mapped[datetime | None]
+    report: Mapped[dict[str, Any] | None]
+    """What the import did, with the rows that could not be used."""
