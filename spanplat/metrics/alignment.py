@@ -4,6 +4,7 @@ Both come down to one question. Left alone, a unit costs its *alone* cost; pairi
 their dissimilarity. The best alignment is the matching that saves most.
 """
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -38,6 +39,11 @@ class Dissimilarity(NamedTuple):
         position = self.alpha * (shift / extent) ** 2
         cost: FloatArray = position * self.delta_empty + self.beta * (left[2] != right[2])
         return cost
+
+    def reach(self, ceiling: float) -> float:
+        """Bound the ends' shift of two units less dissimilar than this, as a multiple of their summed lengths."""
+        weight = self.alpha * self.delta_empty
+        return math.sqrt(ceiling / weight) if weight else math.inf
 
 
 @dataclass(frozen=True, slots=True, eq=False)

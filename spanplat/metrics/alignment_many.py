@@ -1,13 +1,12 @@
 """Best alignments of three and more annotators: groups of overlapping units are independent and searched exactly.
 
 A unitary alignment joins at most one unit of every annotator. Leaving a unit alone costs Δ∅, so only alignments that save something
-are worth listing; units they link form groups that can be solved by themselves. Most groups hold a handful of units and are searched
-exactly, with memory; what remains goes to an integer program.
+are worth listing; units they link form groups that can be solved by themselves, see `spanplat.metrics.covering`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -15,9 +14,11 @@ from scipy.sparse.csgraph import connected_components
 
 from spanplat.errors import InvalidInput
 from spanplat.metrics.alignment import Costs, Dissimilarity
-from spanplat.metrics.covering import cheapest_cover
-from spanplat.metrics.spans import BoolArray, FloatArray, IntArray, sum_by
+from spanplat.metrics.covering import cheapest_cover, cheapest_partition
+from spanplat.metrics.spans import FloatArray, IntArray, sum_by
 from spanplat.metrics.units import Units
+
+Found = TypeVar("Found")
 
 ALIGNMENTS_LIMIT = 4_000_000
 """How many unitary alignments one batch may list."""
@@ -43,9 +44,6 @@ class _Listing:
     def __init__(self, units: IntArray, total: FloatArray, per_unit: FloatArray) -> None:
         self.units, self.total, self.per_unit = units, total, per_unit
 
-    def keep(self, mask: BoolArray) -> "_Listing":
-        return _Listing(self.units[mask], self.total[mask], self.per_unit[mask])
-
 
 def best_alignments(units: Units, n_annotators: int, dissimilarity: Dissimilarity) -> Costs:
     """Costs of the best hard and soft alignments of any number of annotators.
@@ -67,23 +65,79 @@ def best_alignments(units: Units, n_annotators: int, dissimilarity: Dissimilarit
     Raises
     ------
     InvalidInput
-        When too many annotators marked the same places for all their combinations to be listed.
+        When the annotators of a single problem marked the same places too often for all combinations to be listed.
     """
+    parts = _in_parts(units, n_annotators, lambda part: _best_costs(part, n_annotators, dissimilarity))
+    return Costs(*(np.concatenate([getattr(costs, side) for _, costs in parts]) for side in ("hard", "soft")))
+
+
+def best_hard_alignments(units: Units, n_annotators: int, dissimilarity: Dissimilarity) -> IntArray:
+    """Find the unitary alignments of two and more units in the best hard alignments of any number of annotators.
+
+    Parameters
+    ----------
+    units, n_annotators, dissimilarity
+        See `best_alignments`.
+
+    Returns
+    -------
+    array of int, shape (alignments, n_annotators)
+        Positions of the aligned units; places a smaller alignment leaves free hold -1. Of equally good alignments it is one.
+
+    Raises
+    ------
+    InvalidInput
+        As `best_alignments`.
+    """
+    parts = _in_parts(units, n_annotators, lambda part: _best_partitions(part, n_annotators, dissimilarity))
+    return np.concatenate([np.where(aligned < 0, -1, aligned + first) for first, aligned in parts])
+
+
+class _TooManyError(Exception):
+    """A batch would list more than ``ALIGNMENTS_LIMIT`` unitary alignments."""
+
+
+def _in_parts(units: Units, n_annotators: int, work: Callable[[Units], Found]) -> list[tuple[int, Found]]:
+    """Do some work on all problems at once, or on as many as can be listed; with each answer the position of its first unit."""
     n_problems = len(units.counts) // n_annotators
+    try:
+        return [(0, work(units))]
+    except _TooManyError as error:
+        if n_problems == 1:
+            raise InvalidInput(
+                f"γ over all annotators would have to weigh more than {ALIGNMENTS_LIMIT:,} combinations of units: too many "
+                "annotators marked the same places. Compare them in pairs instead (rule 'pairs'), or name fewer annotators."
+            ) from error
+    border = n_problems // 2 * n_annotators
+    first, second = (units.select(rows) for rows in np.split(np.arange(len(units.counts)), [border]))
+    behind = int(units.offsets[border])
+    return [
+        *_in_parts(first, n_annotators, work),
+        *((behind + begin, found) for begin, found in _in_parts(second, n_annotators, work)),
+    ]
+
+
+def _best_costs(units: Units, n_annotators: int, dissimilarity: Dissimilarity) -> Costs:
     alone = dissimilarity.delta_empty
     row = np.repeat(np.arange(len(units.counts)), units.counts)
-    problem = row // n_annotators
+    problem, n_problems = row // n_annotators, len(units.counts) // n_annotators
     hard = alone * sum_by(problem, np.ones(len(row)), n_problems)
-    soft = hard.copy()
-    members, costs = _unitary_alignments(units, row, n_annotators, dissimilarity)
-    if not members:
-        return Costs(hard, soft)
-    middle = units.start + units.end
-    saved = (
-        _saved(problem, middle, members, costs, alone=alone, n_problems=n_problems, exact=exact)
-        for exact in (True, False)
-    )
-    return Costs(hard - next(saved), soft - next(saved))
+    listed = _list_groups(units, row, n_annotators, dissimilarity)
+    if listed is None:
+        return Costs(hard, hard.copy())
+    of_group = problem[listed.first_unit]
+    saved = [sum_by(of_group, listed.saved(exact=exact), n_problems) for exact in (True, False)]
+    return Costs(hard - saved[0], hard - saved[1])
+
+
+def _best_partitions(units: Units, n_annotators: int, dissimilarity: Dissimilarity) -> IntArray:
+    row = np.repeat(np.arange(len(units.counts)), units.counts)
+    listed = _list_groups(units, row, n_annotators, dissimilarity)
+    if listed is None:
+        return np.empty((0, n_annotators), dtype=np.int64)
+    chosen = listed.units[listed.partition()]
+    chosen[chosen == len(row)] = -1
+    return np.pad(chosen, ((0, 0), (0, n_annotators - chosen.shape[1])), constant_values=-1)
 
 
 def _unitary_alignments(
@@ -117,97 +171,158 @@ def _near_pairs(
     units: Units, row: IntArray, n_annotators: int, dissimilarity: Dissimilarity, ceiling: float
 ) -> _NearPairs:
     """List the pairs of units of different annotators of one problem that are near enough to share an alignment."""
-    last_of_problem = units.offsets[(row // n_annotators + 1) * n_annotators]
-    first_after = units.offsets[row + 1]
-    number = last_of_problem - first_after
-    left = np.repeat(np.arange(len(row)), number)
-    right = np.arange(len(left)) - np.repeat(np.cumsum(number) - number - first_after, number)
+    pairs = _pairs_within_reach(units, row, n_annotators, dissimilarity.reach(ceiling))
+    left, right = (np.concatenate(side) for side in zip(*pairs, strict=True))
     columns = (units.start, units.end, units.category.astype(np.float64))
     apart = dissimilarity(tuple(column[left] for column in columns), tuple(column[right] for column in columns))
-    near = apart < ceiling
+    near = np.flatnonzero(apart < ceiling)
+    near = near[np.lexsort((right[near], left[near]))]
     return _NearPairs(left[near], right[near], apart[near], np.searchsorted(left[near], np.arange(len(row) + 1)))
 
 
-def _extend(
-    listing: _Listing,
-    near_pairs: "_NearPairs",
-    ceiling: float,
-) -> _Listing:
+def _pairs_within_reach(
+    units: Units, row: IntArray, n_annotators: int, reach: float
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """List, for every annotator but the first, the pairs with units of annotators before, leaving out those too far apart.
+
+    The ends of two units differ by at least as much as the sums of their starts and ends do, so a unit's partners have such sums in
+    a window around its own.
+    """
+    problem, annotator = row // n_annotators, row % n_annotators
+    length = units.end - units.start
+    longest = np.zeros(len(units.counts) // n_annotators)
+    np.maximum.at(longest, problem, length)
+    middle = units.start + units.end
+    middle = middle - middle.min(initial=np.inf)
+    width = middle.max(initial=0.0) + 1
+    within = reach * (length + longest[problem]) + 1  # one more, for rounding
+    from_, to = np.maximum(middle - within, 0), np.minimum(middle + within, width - 1)
+    for other in range(1, n_annotators):
+        theirs, mine = np.flatnonzero(annotator == other), np.flatnonzero(annotator < other)
+        keys = problem[theirs] * width + middle[theirs]
+        order = np.argsort(keys, kind="stable")
+        theirs, keys = theirs[order], keys[order]
+        first = np.searchsorted(keys, problem[mine] * width + from_[mine], side="left")
+        number = np.searchsorted(keys, problem[mine] * width + to[mine], side="right") - first
+        yield np.repeat(mine, number), theirs[_ranges(first, number)]
+
+
+def _ranges(first: IntArray, number: IntArray) -> IntArray:
+    """Count up from every ``first``, ``number`` times each."""
+    counted: IntArray = np.arange(number.sum()) + np.repeat(first - (np.cumsum(number) - number), number)
+    return counted
+
+
+def _extend(listing: _Listing, near_pairs: _NearPairs, ceiling: float) -> _Listing:
     """Add one unit of a later annotator to every alignment, wherever it is near all the others."""
     last = listing.units[:, -1]
     first = near_pairs.first
     number = first[last + 1] - first[last]
     if number.sum() > ALIGNMENTS_LIMIT:
-        raise InvalidInput(
-            f"γ over all annotators would have to weigh more than {ALIGNMENTS_LIMIT:,} combinations of units: too many "
-            "annotators marked the same places. Compare them in pairs instead (rule 'pairs'), or name fewer annotators."
-        )
+        raise _TooManyError
     grown = np.repeat(np.arange(len(last)), number)
-    added = near_pairs.right[np.arange(len(grown)) - np.repeat(np.cumsum(number) - number - first[last], number)]
-    units, total, per_unit = listing.units[grown], listing.total[grown].copy(), listing.per_unit[grown].copy()
-    to_added = np.zeros(len(grown))
-    near = np.ones(len(grown), dtype=bool)
-    keys, values, n_units = near_pairs.keys, near_pairs.apart, len(first) - 1
-    for column in range(units.shape[1]):
-        wanted = units[:, column] * n_units + added
+    pair = _ranges(first[last], number)
+    likely = listing.per_unit[grown, -1] + near_pairs.apart[pair] < ceiling
+    grown, pair = grown[likely], pair[likely]
+    added, to_added = near_pairs.right[pair], near_pairs.apart[pair]
+    keys, n_units = near_pairs.keys, len(first) - 1
+    parts = [to_added]
+    for column in range(listing.units.shape[1] - 1):
+        wanted = listing.units[grown, column] * n_units + added
         at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        near &= keys[at] == wanted
-        per_unit[:, column] += values[at]
-        to_added += values[at]
-    total += to_added
-    per_unit = np.concatenate([per_unit, to_added[:, None]], axis=1)
-    near &= (per_unit < ceiling).all(axis=1)
-    return _Listing(np.concatenate([units, added[:, None]], axis=1), total, per_unit).keep(near)
-
-
-def _saved(
-    problem: IntArray,
-    middle: FloatArray,
-    members: Sequence[IntArray],
-    costs: Sequence[FloatArray],
-    *,
-    alone: float,
-    n_problems: int,
-    exact: bool,
-) -> FloatArray:
-    """Find what the best alignment saves over leaving every unit alone; ``exact``: every unit in exactly one."""
-    n_units = len(problem)
-    linked = coo_array(
-        (
-            np.ones(sum(block.shape[0] * (block.shape[1] - 1) for block in members), dtype=np.int8),
-            (
-                np.concatenate([np.repeat(block[:, 0], block.shape[1] - 1) for block in members]),
-                np.concatenate([block[:, 1:].ravel() for block in members]),
-            ),
-        ),
-        shape=(n_units, n_units),
+        part = near_pairs.apart[at]
+        near = (keys[at] == wanted) & (listing.per_unit[grown, column] + part < ceiling) & (to_added + part < ceiling)
+        grown, added, to_added, part = grown[near], added[near], (to_added + part)[near], part[near]
+        parts = [*(earlier[near] for earlier in parts), part]
+    of_last, *of_others = parts
+    per_unit = listing.per_unit[grown] + np.stack([*of_others, of_last], axis=1)
+    return _Listing(
+        np.concatenate([listing.units[grown], added[:, None]], axis=1),
+        listing.total[grown] + to_added,
+        np.concatenate([per_unit, to_added[:, None]], axis=1),
     )
-    _, group = connected_components(linked, directed=False)
-    size = np.bincount(group)
-    of_group = np.concatenate([group[block[:, 0]] for block in members])
-    cost = np.concatenate(costs)
-    width = np.concatenate([np.full(len(block), block.shape[1]) for block in members])
-    gain = width * alone - cost
-    saved = np.zeros(len(size))
-    # Any two alignments of a group of at most three units share a unit: the best one is the answer. For soft alignments two may still
-    # both be worth their cost, so only groups of two are so simple.
-    simple = size[of_group] <= (3 if exact else 2)
-    np.maximum.at(saved, of_group[simple], gain[simple])
-    rest = np.flatnonzero(~simple)
-    if len(rest):
-        flat = [unit for block in members for unit in block.tolist()]
-        order = rest[np.argsort(of_group[rest], kind="stable")]
-        borders = np.flatnonzero(np.diff(of_group[order], prepend=-1, append=-1)).tolist()
-        ordered_cost, where = cost.tolist(), middle.tolist()
+
+
+def _list_groups(
+    units: Units, row: IntArray, n_annotators: int, dissimilarity: Dissimilarity
+) -> "_ListedAlignments | None":
+    members, costs = _unitary_alignments(units, row, n_annotators, dissimilarity)
+    if not members:
+        return None
+    return _ListedAlignments(members, costs, units.start + units.end, dissimilarity.delta_empty)
+
+
+class _ListedAlignments:
+    """Unitary alignments worth their cost, and the groups of units they link, each of which is a problem by itself.
+
+    Parameters
+    ----------
+    members : sequence of array of int, each of shape (alignments, size)
+        The units of the alignments, by size.
+    costs : sequence of array of float
+        What they cost.
+    middle : array of float, shape (units,)
+        Where the units stand in the text.
+    alone : float
+        Cost of a unit left alone.
+    """
+
+    def __init__(
+        self, members: Sequence[IntArray], costs: Sequence[FloatArray], middle: FloatArray, alone: float
+    ) -> None:
+        n_units = len(middle)
+        most = max(block.shape[1] for block in members)
+        self.units: IntArray = np.concatenate(
+            [np.pad(block, ((0, 0), (0, most - block.shape[1])), constant_values=n_units) for block in members]
+        )
+        """Their units; the number of units where there is none, shape (alignments, largest size)."""
+        self.cost, self.alone = np.concatenate(costs), alone
+        others = self.units[:, 1:]
+        real = others < n_units
+        links = np.repeat(self.units[:, 0], real.sum(axis=1)), others[real]
+        linked = coo_array((np.ones(len(links[0]), dtype=np.int8), links), shape=(n_units, n_units))
+        self.group = connected_components(linked, directed=False)[1].astype(np.int64)
+        self.size = np.bincount(self.group)
+        self.first_unit = np.zeros(len(self.size), dtype=np.int64)
+        """A unit of each group."""
+        self.first_unit[self.group] = np.arange(n_units)
+        self.of_group = self.group[self.units[:, 0]]
+        self.gain = (1 + real.sum(axis=1)) * alone - self.cost
+        from_left = np.lexsort((middle, self.group))
+        of_unit = self.group[from_left]
+        # Units are counted from left to right, so that neighbours in the text have neighbouring places.
+        self.place = np.empty(n_units + 1, dtype=np.int64)
+        self.place[from_left] = np.arange(n_units) - np.searchsorted(of_unit, of_unit, side="left")
+
+    def saved(self, *, exact: bool) -> FloatArray:
+        """Find what the best alignment of every group saves over leaving every unit alone.
+
+        Any two alignments of a group of at most three units share a unit: the best one is the answer. For soft alignments two may
+        still both be worth their cost, so only groups of two are so simple.
+        """
+        simple = self.size[self.of_group] <= (3 if exact else 2)
+        saved = np.zeros(len(self.size))
+        np.maximum.at(saved, self.of_group[simple], self.gain[simple])
+        for number, sets, places in self._problems(np.flatnonzero(~simple)):
+            n_units = int(self.size[number])
+            cheapest = cheapest_cover(places, self.cost[sets], n_units, self.alone, exact=exact)
+            saved[number] = self.alone * n_units - cheapest
+        return saved
+
+    def partition(self) -> IntArray:
+        """Choose the alignments of the best hard alignment of every group."""
+        chosen = []
+        for number, sets, places in self._problems(np.arange(len(self.cost))):
+            taken = cheapest_partition(places, self.cost[sets], int(self.size[number]), self.alone)
+            chosen.append(sets[taken])
+        return np.concatenate(chosen)
+
+    def _problems(self, alignments: IntArray) -> Iterator[tuple[int, IntArray, IntArray]]:
+        """Yield the groups of these alignments: number, alignments, and the places of their units among the group's."""
+        order = alignments[np.argsort(self.of_group[alignments], kind="stable")]
+        borders = np.flatnonzero(np.diff(self.of_group[order], prepend=-1, append=-1)).tolist() if len(order) else []
         for low, high in pairwise(borders):
-            chosen = order[low:high].tolist()
-            units = sorted({unit for index in chosen for unit in flat[index]}, key=where.__getitem__)
-            bit = {
-                unit: 1 << place for place, unit in enumerate(units)
-            }  # neighbours in the text stand next to each other
-            sets = [(sum(bit[unit] for unit in flat[index]), ordered_cost[index]) for index in chosen]
-            number = int(of_group[chosen[0]])
-            saved[number] = alone * len(units) - cheapest_cover(sets, len(units), alone, exact=exact)
-    first_unit = np.zeros(len(size), dtype=np.int64)
-    first_unit[group] = np.arange(n_units)
-    return sum_by(problem[first_unit], saved, n_problems)
+            sets = order[low:high]
+            number = int(self.of_group[sets[0]])
+            self.place[-1] = self.size[number]  # fills up the rows of smaller alignments
+            yield number, sets, self.place[self.units[sets]]

@@ -24,14 +24,8 @@ def best_match(pair: Comparison, *, soft: bool = False, average: Average = "micr
 
     Parameters
     ----------
-    pair : Comparison
-        Reference and hypothesis.
-    soft : bool
-        Whether to ignore categories.
-    average : {"micro", "macro", "macro_f_of_means", "strata"}
-        See `spanplat.metrics.scores.score`.
-    by : str, optional
-        Which of the comparison's strata ``average="strata"`` averages over.
+    pair, soft, average, by
+        See `spanplat.metrics.characters.char`.
 
     Returns
     -------
@@ -67,7 +61,7 @@ def span_average(pair: Comparison, *, soft: bool = False, average: Average = "mi
     Parameters
     ----------
     pair, soft, average, by
-        See `best_match`.
+        See `spanplat.metrics.characters.char`.
 
     Returns
     -------

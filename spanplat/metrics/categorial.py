@@ -1,36 +1,39 @@
 """γ-cat and γ-k (Mathet 2017): agreement on categories where units are aligned, over all categories or for one of them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from spanplat.metrics.alignment import Dissimilarity
+from spanplat.metrics.alignment_many import best_hard_alignments
 from spanplat.metrics.matching import MatchingProblem
 from spanplat.metrics.mathet import GammaOptions, chance_corrected, has_two
 from spanplat.metrics.result import Result
 from spanplat.metrics.sampling import draw
-from spanplat.metrics.spans import BoolArray, Comparison, FloatArray, IntArray, sum_by
+from spanplat.metrics.spans import BoolArray, Comparison, FloatArray, IntArray, SpanSet, sum_by
 from spanplat.metrics.units import Units, fit, units_of
 
-PAIRS_AT_ONCE = 512
+OUTPUTS_AT_ONCE = 512
 """How many outputs are aligned at once (bounds memory)."""
 
 
 class _AlignedPairs(NamedTuple):
-    """Pairs of units in the best hard alignments: the problem, both categories, and how far positions can be trusted."""
+    """Pairs of units in the best hard alignments: the problem, both categories, and the pair's weight."""
 
     problem: IntArray
     left: IntArray
     right: IntArray
-    confidence: FloatArray
+    weight: FloatArray
 
     def disorder(self, n_problems: int, category: int | None) -> FloatArray:
         """Weighted share of pairs with different categories, per problem; NaN where no pair counts."""
         counted: BoolArray = np.ones(len(self.problem), dtype=bool)
         if category is not None:
             counted = (self.left == category) | (self.right == category)
-        weight = np.where(counted, self.confidence, 0.0)
+        weight = np.where(counted, self.weight, 0.0)
         total = sum_by(self.problem, weight, n_problems)
         different = sum_by(self.problem, weight * (self.left != self.right), n_problems)
         shares: FloatArray = np.divide(different, total, out=np.full(n_problems, np.nan), where=total > 0)
@@ -54,11 +57,7 @@ class CategorialAgreement:
 
 
 def gamma_cat(pair: Comparison, options: GammaOptions | None = None) -> CategorialAgreement:
-    """Agreement on categories, given where units are aligned (Mathet 2017, section 4.2).
-
-    Over the pairs of units in the best hard alignment, the disorder is the mean of [categories differ], each pair weighted by
-    max(0, 1 - d_position). Chance comes from the same random samples as for γ. γ-k counts only the pairs in which at least one unit
-    has category k. Units left alone say nothing about categories and are not counted.
+    """Agreement of two annotators on categories, given where units are aligned (Mathet 2017, section 4.2).
 
     Parameters
     ----------
@@ -77,16 +76,50 @@ def gamma_cat(pair: Comparison, options: GammaOptions | None = None) -> Categori
     >>> gamma_cat(Comparison.of(reference=[spans], hypothesis=[spans])).overall.mean
     1.0
     """
+    return gamma_cat_of_annotators((pair.hypothesis, pair.reference), pair.categories, options)
+
+
+def gamma_cat_of_annotators(
+    annotators: Sequence[SpanSet], categories: Sequence[str], options: GammaOptions | None = None
+) -> CategorialAgreement:
+    """Agreement of two or more annotators on categories, given where units are aligned (Mathet 2017, section 4.2).
+
+    Over the pairs of units in the best hard alignment, the disorder is the mean of [categories differ], each pair weighted by
+    max(0, 1 - d_position) / (n - 1) for the n units of its unitary alignment, so that an alignment of many units does not count for
+    its number of pairs. Chance comes from the same random samples as for γ. γ-k counts only the pairs in which at least one unit
+    has category k. Units left alone say nothing about categories and are not counted.
+
+    Parameters
+    ----------
+    annotators : sequence of SpanSet
+        Two or more, on the same outputs, in the order the sampler draws them.
+    categories : sequence of str
+        Names of all categories; span categories are positions in it.
+    options : GammaOptions, optional
+        α, β, Δ∅, samples and seed. A wanted precision does not change the number of samples here.
+
+    Returns
+    -------
+    CategorialAgreement
+
+    Examples
+    --------
+    >>> same, other = SpanSet.from_lists([[(0, 4, 0), (10, 14, 1)]]), SpanSet.from_lists([[(0, 4, 1), (10, 14, 0)]])
+    >>> gamma_cat_of_annotators([same, same, same], ["a", "b"]).overall.mean
+    1.0
+    >>> gamma_cat_of_annotators([same, same, other], ["a", "b"]).overall.mean < 1
+    True
+    """
     options = options or GammaOptions()
-    units = units_of((pair.hypothesis, pair.reference))
-    outputs = np.flatnonzero(has_two(units, 2))
-    choices = (None, *range(pair.n_categories))
-    values = np.full((len(choices), pair.n_outputs), np.nan)
-    for begin in range(0, len(outputs), PAIRS_AT_ONCE):
-        chunk = outputs[begin : begin + PAIRS_AT_ONCE]
-        mine = units.select((chunk[:, None] * 2 + np.arange(2)).ravel())
-        samples = draw(fit(mine, 2), n_annotators=2, n_samples=options.n_samples, seed=options.seed)
-        seen, chance = _aligned(mine, options.dissimilarity), _aligned(samples, options.dissimilarity)
+    units, width = units_of(annotators), len(annotators)
+    outputs = np.flatnonzero(has_two(units, width))
+    choices = (None, *range(len(categories)))
+    values = np.full((len(choices), annotators[0].n_outputs), np.nan)
+    for begin in range(0, len(outputs), OUTPUTS_AT_ONCE):
+        chunk = outputs[begin : begin + OUTPUTS_AT_ONCE]
+        mine = units.select((chunk[:, None] * width + np.arange(width)).ravel())
+        samples = draw(fit(mine, width), n_annotators=width, n_samples=options.n_samples, seed=options.seed)
+        seen, chance = (_aligned(each, width, options.dissimilarity) for each in (mine, samples))
         for row, category in enumerate(choices):
             observed = seen.disorder(len(chunk), category)
             by_sample = chance.disorder(len(chunk) * options.n_samples, category).reshape(len(chunk), -1)
@@ -95,11 +128,31 @@ def gamma_cat(pair: Comparison, options: GammaOptions | None = None) -> Categori
             expected = np.divide(total, number, out=np.full(len(chunk), np.nan), where=number > 0)
             values[row, chunk] = chance_corrected(observed, expected)
     results = [_result(row, options) for row in values]
-    return CategorialAgreement(results[0], dict(zip(pair.categories, results[1:], strict=True)))
+    return CategorialAgreement(results[0], dict(zip(categories, results[1:], strict=True)))
 
 
-def _aligned(units: Units, dissimilarity: Dissimilarity) -> _AlignedPairs:
-    """Align the two rows of every problem."""
+def _aligned(units: Units, width: int, dissimilarity: Dissimilarity) -> _AlignedPairs:
+    """Align the ``width`` rows of every problem, and list the pairs of units aligned with each other."""
+    if width == 2:
+        left, right = _pair_alignments(units, dissimilarity)
+        members = np.full(len(left), 2)
+    else:
+        aligned = best_hard_alignments(units, width, dissimilarity)
+        number = (aligned >= 0).sum(axis=1)
+        pairs = [(aligned[:, one], aligned[:, other]) for one, other in combinations(range(width), 2)]
+        real = [(one >= 0) & (other >= 0) for one, other in pairs]
+        left = np.concatenate([one[there] for (one, _), there in zip(pairs, real, strict=True)])
+        right = np.concatenate([other[there] for (_, other), there in zip(pairs, real, strict=True)])
+        members = np.concatenate([number[there] for there in real])
+    problem = np.repeat(np.arange(len(units.counts)), units.counts)[left] // width
+    categories = units.category[left], units.category[right]
+    columns = (units.start, units.end, np.zeros(len(units.start)))
+    position = dissimilarity(tuple(column[left] for column in columns), tuple(column[right] for column in columns))
+    return _AlignedPairs(problem, *categories, np.maximum(0.0, 1.0 - position) / (members - 1))
+
+
+def _pair_alignments(units: Units, dissimilarity: Dissimilarity) -> tuple[IntArray, IntArray]:
+    """Align the two rows of every problem: the units paired with each other."""
     counts = units.counts.reshape(-1, 2)
     first = units.offsets[:-1].reshape(-1, 2)
     problem = np.repeat(np.arange(len(counts)), counts[:, 0])
@@ -112,12 +165,9 @@ def _aligned(units: Units, dissimilarity: Dissimilarity) -> _AlignedPairs:
     apart = dissimilarity(tuple(column[left] for column in columns), tuple(column[right] for column in columns))
     saved = 2 * dissimilarity.delta_empty - apart
     worth = saved > 0
-    left, right, problem, apart, saved = left[worth], right[worth], problem[worth], apart[worth], saved[worth]
+    left, right, saved = left[worth], right[worth], saved[worth]
     chosen = MatchingProblem(left, right).heaviest(saved, np.ones(len(left), dtype=bool))
-    categories = units.category[left], units.category[right]
-    position = apart - dissimilarity.beta * (categories[0] != categories[1])
-    confidence = np.maximum(0.0, 1.0 - position)
-    return _AlignedPairs(problem[chosen], categories[0][chosen], categories[1][chosen], confidence[chosen])
+    return left[chosen], right[chosen]
 
 
 def _result(values: FloatArray, options: GammaOptions) -> Result:
@@ -127,7 +177,7 @@ def _result(values: FloatArray, options: GammaOptions) -> Result:
         "gamma_cat",
         {"mean": float(defined.mean()) if len(defined) else None, "outputs": len(defined)},
         outputs=len(defined),
-        options=options.as_dict(),
+        options={**options.as_dict(), "precision": None},
         undefined={} if len(defined) else {"mean": reason},
         per_output={"gamma_cat": values},
     )

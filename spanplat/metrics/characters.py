@@ -20,10 +20,8 @@ def char_counts(pair: Comparison, *, soft: bool = False, binary: bool = False) -
 
     Parameters
     ----------
-    pair : Comparison
-        Reference and hypothesis.
-    soft : bool
-        Whether to ignore categories.
+    pair, soft
+        See `char`.
     binary : bool
         Whether to clip the numbers of covering spans to 0 and 1 first.
 

@@ -33,6 +33,7 @@ def count_correlation(pair: Comparison) -> Result:
     Result
         ``micro``: over all (output, category) pairs, every category of the campaign included; ``macro``: mean of the correlations
         of the categories that have one; ``totals``: over the numbers of spans per output; and ``category:<name>`` for each category.
+        All of them are over segments (the outputs), none over systems.
 
     Examples
     --------
@@ -54,4 +55,6 @@ def count_correlation(pair: Comparison) -> Result:
     }
     constant = "one side has the same number of spans everywhere"
     undefined = {name: constant for name, value in figures.items() if value is None}
-    return Result("count_correlation", figures, outputs=pair.n_outputs, undefined=undefined)
+    return Result(
+        "count_correlation", figures, outputs=pair.n_outputs, options={"over": "segments"}, undefined=undefined
+    )

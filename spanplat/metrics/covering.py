@@ -1,33 +1,36 @@
 """The cheapest way to cover a few units by overlapping sets: exactly once (a partition) or at least once (a cover).
 
-Sets of units are bit masks. Small groups are searched exactly, unit after unit, with memory and a bound; what remains goes to an
-integer program.
+A few sets are searched exactly, as bit masks, unit after unit, with memory and a bound; many go to a linear program.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csc_array
 
-WeighedSet = tuple[int, float]
-"""The units of a set as a bit mask, and what the set costs."""
+from spanplat.metrics.column_generation import cheapest_cover_of_many
+from spanplat.metrics.spans import FloatArray, IntArray
 
-STEPS_LIMIT = 60_000
-"""How many choices the exact search of a group may weigh (about 30 ms) before the integer program takes over."""
+SEARCHED_SETS = 100
+"""How many sets are still searched, and ..."""
+STEPS_LIMIT = 3_000
+"""... how many choices the search may weigh (about 1 ms), before the linear program takes over."""
+MASK_BITS = 62
+"""Units whose sets fit into a mask of NumPy's."""
 INFINITE = float("inf")
 ROUNDING = 1e-9
 """Costs closer than this count as equal when sets are ruled out."""
 
 
-def cheapest_cover(sets: list[WeighedSet], n_units: int, alone: float, *, exact: bool) -> float:
+def cheapest_cover(members: IntArray, cost: FloatArray, n_units: int, alone: float, *, exact: bool) -> float:
     """Find the cost of the cheapest partition or cover of ``n_units`` units.
 
     Parameters
     ----------
-    sets : list of (int, float)
-        Sets of two and more units with their costs. Neighbouring units should have neighbouring bits: the search goes from the lowest
-        bit to the highest.
+    members : array of int, shape (sets, size)
+        The units of sets of two and more units; places a smaller set leaves free hold ``n_units``. Neighbouring units should have
+        neighbouring numbers: the search goes from the lowest to the highest.
+    cost : array of float, shape (sets,)
+        What the sets cost.
     n_units : int
         Number of units.
     alone : float
@@ -41,10 +44,51 @@ def cheapest_cover(sets: list[WeighedSet], n_units: int, alone: float, *, exact:
 
     Examples
     --------
-    >>> sets = [(0b011, 0.5), (0b110, 0.4)]
-    >>> cheapest_cover(sets, 3, 1.0, exact=True), cheapest_cover(sets, 3, 1.0, exact=False)
+    >>> members, cost = np.array([[0, 1], [1, 2]]), np.array([0.5, 0.4])
+    >>> cheapest_cover(members, cost, 3, 1.0, exact=True), cheapest_cover(members, cost, 3, 1.0, exact=False)
     (1.4, 0.9)
     """
+    if len(cost) <= SEARCHED_SETS and n_units <= MASK_BITS:
+        bits = np.append(1 << np.arange(n_units), 0)
+        found = _searched(
+            list(zip(bits[members].sum(axis=1).tolist(), cost.tolist(), strict=True)), n_units, alone, exact=exact
+        )
+        if found is not None:
+            return found
+    return cheapest_cover_of_many(*_with_singles(members, cost, n_units, alone), n_units, exact=exact).cost
+
+
+def cheapest_partition(members: IntArray, cost: FloatArray, n_units: int, alone: float) -> IntArray:
+    """Find the sets of the cheapest partition; units in none of them stay alone.
+
+    Parameters
+    ----------
+    members, cost, n_units, alone
+        See `cheapest_cover`.
+
+    Returns
+    -------
+    array of int
+        Positions of the sets.
+
+    Examples
+    --------
+    >>> cheapest_partition(np.array([[0, 1], [1, 2]]), np.array([0.5, 0.4]), 3, 1.0).tolist()
+    [1]
+    """
+    sets = cheapest_cover_of_many(*_with_singles(members, cost, n_units, alone), n_units, exact=True).sets
+    return sets[sets < len(cost)]
+
+
+def _with_singles(members: IntArray, cost: FloatArray, n_units: int, alone: float) -> tuple[IntArray, FloatArray]:
+    """Add a set for every unit by itself."""
+    single = np.full((n_units, members.shape[1]), n_units)
+    single[:, 0] = np.arange(n_units)
+    return np.concatenate([members, single]), np.concatenate([cost, np.full(n_units, alone)])
+
+
+def _searched(sets: list[tuple[int, float]], n_units: int, alone: float, *, exact: bool) -> float | None:
+    """Search sets given as masks with their costs; ``None`` when there is too much to weigh."""
     members = [_Member(mask, cost, _units(mask)) for mask, cost in sets]
     members += [_Member(1 << unit, alone, [unit]) for unit in range(n_units)]
     floor = [alone] * n_units  # the least each unit can cost: its cheapest share of any set
@@ -55,8 +99,7 @@ def cheapest_cover(sets: list[WeighedSet], n_units: int, alone: float, *, exact:
     ceiling = _greedy_cost(members, n_units) - sum(floor) + ROUNDING
     above = [member.cost - sum([floor[unit] for unit in member.units]) for member in members]
     useful = [(member, extra) for member, extra in zip(members, above, strict=True) if extra <= ceiling]
-    best = _search(useful, floor, ceiling, exact=exact)
-    return _integer_program([member for member, _ in useful], n_units, exact=exact) if best is None else best
+    return _search(useful, floor, ceiling, exact=exact)
 
 
 class _Member(NamedTuple):
@@ -144,19 +187,6 @@ def _take_what_is_open(
             rest = open_units & ~mask
             if above <= ceiling and above < after.get(rest, INFINITE):
                 after[rest] = above
-
-
-def _integer_program(members: list[_Member], n_units: int, *, exact: bool) -> float:
-    """Solve a group as a set partitioning or set covering problem."""
-    membership = np.zeros((n_units, len(members)))
-    for column, member in enumerate(members):
-        membership[member.units, column] = 1.0
-    constraint = LinearConstraint(csc_array(membership), 1, 1 if exact else np.inf)
-    cost = np.array([member.cost for member in members])
-    options = {"mip_rel_gap": 0.0}
-    solution = milp(cost, constraints=constraint, integrality=np.ones(len(cost)), bounds=Bounds(0, 1), options=options)
-    chosen = np.round(solution.x).astype(bool)
-    return float(cost[chosen].sum())
 
 
 def _units(mask: int) -> list[int]:

@@ -30,11 +30,9 @@ def matched_counts(
 
     Parameters
     ----------
-    pair : Comparison
-        Reference and hypothesis.
     credit : {"exact", "partial", "partial_credit"}
         What a match needs and what it is worth, see the measures of these names.
-    soft, matching, average, tau, severity_penalty, by
+    pair, soft, matching, average, tau, severity_penalty, by
         See `partial_credit` and `partial`.
 
     Returns
@@ -167,19 +165,13 @@ def partial_credit(
 
     Parameters
     ----------
-    pair : Comparison
-        Reference and hypothesis.
-    soft : bool
-        Whether to ignore categories.
+    pair, soft, average, by
+        See `spanplat.metrics.characters.char`.
     matching : {"optimal", "greedy"}
         ``optimal`` maximises the reported F, over all outputs at once for micro and output by output for macro averages; ``greedy``
         takes pairs by 2|∩| / (|ŝ| + |s|).
-    average : {"micro", "macro", "macro_f_of_means", "strata"}
-        See `spanplat.metrics.scores.score`.
     severity_penalty : float
         A pair with different severities is worth this much less (WMT: 0.5).
-    by : str, optional
-        Which of the comparison's strata ``average="strata"`` averages over.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """γ (Mathet et al. 2015): agreement on where spans are, how many there are and what they are called, corrected for chance."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,7 +88,11 @@ class GammaOptions:
 
 
 def gamma_disorders(
-    annotators: Sequence[SpanSet], options: GammaOptions | None = None, *, n_jobs: int | None = None
+    annotators: Sequence[SpanSet],
+    options: GammaOptions | None = None,
+    *,
+    n_jobs: int | None = None,
+    on_done: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> GammaDisorders:
     """Observed and expected disorders of every output.
 
@@ -100,6 +104,8 @@ def gamma_disorders(
         α, β, Δ∅, samples and seed.
     n_jobs : int, optional
         Processes for joblib; left out, joblib's current configuration decides. The figures do not depend on it.
+    on_done : callable, optional
+        Told now and then how many outputs are done, of how many; what it raises ends the computation.
 
     Returns
     -------
@@ -112,12 +118,17 @@ def gamma_disorders(
     chunks = [outputs[begin : begin + OUTPUTS_AT_ONCE] for begin in range(0, len(outputs), OUTPUTS_AT_ONCE)]
     rows = [units.select((chunk[:, None] * width + np.arange(width)).ravel()) for chunk in chunks]
     values = np.full((4, annotators[0].n_outputs), np.nan)
+    found: Iterable[FloatArray]
     if len(chunks) > 1:
-        done = Parallel(n_jobs=n_jobs)(delayed(_chunk_disorders)(mine, width, options) for mine in rows)
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+        found = parallel(delayed(_chunk_disorders)(mine, width, options) for mine in rows)
     else:
-        done = [_chunk_disorders(mine, width, options) for mine in rows]
-    for chunk, disorders in zip(chunks, done, strict=True):
+        found = (_chunk_disorders(mine, width, options) for mine in rows)
+    done = 0
+    for chunk, disorders in zip(chunks, found, strict=True):
         values[:, chunk] = disorders
+        done += len(chunk)
+        on_done(done, len(outputs))
     return GammaDisorders(Disorders(values[0], values[1]), Disorders(values[2], values[3]))
 
 

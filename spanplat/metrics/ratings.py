@@ -17,6 +17,7 @@ Aggregation = Literal["mean", "mean_without_outliers", "median", "majority", "mi
 Over = Literal["segments", "systems"]
 
 CONSTANT = "one side gives the same rating everywhere"
+_TOLERANCE = 1e-9
 TOO_FEW = "fewer than two items are rated by both sides"
 
 
@@ -66,18 +67,21 @@ def rating_correlation(reference: FloatArray, hypothesis: FloatArray, *, systems
     return Result("rating_correlation", figures, outputs=len(left), options={"over": over}, undefined=undefined)
 
 
-def judge_correlation(ratings: FloatArray) -> Result:
+def judge_correlation(ratings: FloatArray, *, systems: IntArray | None = None) -> Result:
     """Correlation of one judge with the mean of the others, averaged over judges: what a model's correlation stands beside.
 
     Parameters
     ----------
     ratings : array of float, shape (judges, n)
         NaN where a judge did not rate.
+    systems : array of int, shape (n,), optional
+        See `rating_correlation`.
 
     Returns
     -------
     Result
-        ``pearson``, ``spearman``, ``kendall``: means over the judges for whom they are defined; and the number of such ``judges``.
+        ``pearson``, ``spearman``, ``kendall`` and ``ties``: means over the judges for whom they are defined; and the number of such
+        ``judges``. The option ``over`` says whether items are segments or systems.
 
     Examples
     --------
@@ -92,8 +96,8 @@ def judge_correlation(ratings: FloatArray) -> Result:
         number = (~np.isnan(others)).sum(axis=0)
         total = np.nansum(others, axis=0)
         mean = np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0)
-        results.append(rating_correlation(mean, ratings[judge]))
-    names = ("pearson", "spearman", "kendall")
+        results.append(rating_correlation(mean, ratings[judge], systems=systems))
+    names = ("pearson", "spearman", "kendall", "ties")
     values = {name: [r[name] for r in results if r[name] is not None] for name in names}
     figures: dict[str, float | None] = {
         name: float(np.mean(np.array(found, dtype=np.float64))) if found else None for name, found in values.items()
@@ -101,7 +105,7 @@ def judge_correlation(ratings: FloatArray) -> Result:
     undefined = {name: "for no judge is it defined" for name, value in figures.items() if value is None}
     figures["judges"] = len(values["pearson"])
     return Result(
-        "judge_correlation", figures, outputs=ratings.shape[1], options={"over": "segments"}, undefined=undefined
+        "judge_correlation", figures, outputs=ratings.shape[1], options=results[0].options, undefined=undefined
     )
 
 
@@ -236,7 +240,7 @@ def _mean_without_outliers(ratings: FloatArray) -> float:
     others = [np.delete(ratings, place) for place in range(len(ratings))]
     distance = np.array([abs(rating - rest.mean()) for rating, rest in zip(ratings, others, strict=True)])
     spread = np.array([rest.std() for rest in others])
-    kept = ~((distance >= 2 * spread) & (distance >= 1))
+    kept = ~((distance >= 2 * spread - _TOLERANCE) & (distance >= 1 - _TOLERANCE))
     return float(ratings[kept].mean()) if kept.any() else float(ratings.mean())
 
 

@@ -1,6 +1,6 @@
 """All figures of one comparison, as the command line and the dashboard show them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from spanplat.metrics.characters import Empty, char_counts, compared_outputs
 from spanplat.metrics.confusion import confusion
 from spanplat.metrics.count_correlation import category_counts, count_correlation
 from spanplat.metrics.matched import Credit, Matching, matched_counts
-from spanplat.metrics.mathet import Disorders, GammaDisorders, GammaOptions, gamma_disorders, gamma_result, s_empty
+from spanplat.metrics.mathet import GammaDisorders, GammaOptions, gamma_disorders, gamma_result, s_empty
 from spanplat.metrics.resampling import (
     Statistic,
     bootstrap,
@@ -24,7 +24,7 @@ from spanplat.metrics.resampling import (
 )
 from spanplat.metrics.result import Option, Result
 from spanplat.metrics.scores import Average, Counts, Scores, score
-from spanplat.metrics.spans import Comparison, FloatArray, IntArray, SpanSet
+from spanplat.metrics.spans import Comparison, FloatArray, IntArray
 
 Figures = dict[str, Any]
 CountsOf = Callable[[Comparison, bool, Average, str | None], Counts]
@@ -47,6 +47,7 @@ def agreement_report(
     delta_empty: float = 1.0,
     tau: int = 1,
     severity_penalty: float = 0.0,
+    precision: float | None = None,
     with_gamma: bool = True,
     n_jobs: int | None = None,
 ) -> Figures:
@@ -69,6 +70,8 @@ def agreement_report(
         Which of the comparison's groupings the ``strata`` average over.
     tau, severity_penalty
         See `spanplat.metrics.matched`.
+    precision : float, optional
+        Wanted precision of the expected disorders, see `GammaOptions`.
     with_gamma : bool
         False leaves γ and its relatives out (headline figures first, the slow ones later).
     n_jobs : int, optional
@@ -79,24 +82,17 @@ def agreement_report(
     dict
         The figures by name; an undefined one is ``None`` and has its reason under ``undefined``, by its path.
     """
-    undefined: dict[str, str] = {}
-    families = _families(matching, tau, severity_penalty)
-    figures: Figures = {"outputs": pair.n_outputs, **_scored_families(pair, families, empty, by, undefined)}
-    figures["pearson"] = _correlations(pair, undefined)
-    figures["s_empty"] = _figures(s_empty((pair.reference, pair.hypothesis)), "s_empty", undefined)
-    crossed = confusion(pair)
-    figures["confusion"] = {"labels": list(crossed.labels), "matrix": crossed.matrix.tolist()}
-    figures["per_category"] = _per_category(pair, families, compared_outputs(pair, empty))
-    options = GammaOptions(alpha, beta, delta_empty, n_samples, seed)
-    disorders = gamma_disorders((pair.hypothesis, pair.reference), options, n_jobs=n_jobs) if with_gamma else None
-    if disorders is not None:
-        figures |= _gammas(pair, disorders, options, undefined)
-    figures["intervals"] = {}
-    if n_bootstrap:
-        figures["intervals"] = _intervals(
-            pair, families, disorders, empty=empty, n_bootstrap=n_bootstrap, seed=seed, n_jobs=n_jobs
-        )
-    figures["undefined"] = undefined
+    staged = StagedReport(
+        pair,
+        matching=matching,
+        empty=empty,
+        by=by,
+        tau=tau,
+        severity_penalty=severity_penalty,
+        gamma=GammaOptions(alpha, beta, delta_empty, n_samples, seed, precision),
+        n_jobs=n_jobs,
+    )
+    headline, gamma = staged.headline(), staged.gamma() if with_gamma else {"undefined": {}}
     named: dict[str, Option] = {
         "matching": matching,
         "empty": empty,
@@ -104,80 +100,87 @@ def agreement_report(
         "tau": tau,
         "severity_penalty": severity_penalty,
     }
-    named |= {**options.as_dict(), "bootstrap": n_bootstrap, "gamma": with_gamma}
-    figures["signature"] = Result("agreement", {}, outputs=pair.n_outputs, options=named).signature
-    figures["version"] = __version__
-    return figures
+    named |= {**staged.gamma_options.as_dict(), "bootstrap": n_bootstrap, "gamma": with_gamma}
+    return {
+        **headline,
+        **gamma,
+        **staged.intervals(n_bootstrap),
+        "undefined": {**headline["undefined"], **gamma["undefined"]},
+        "signature": Result("agreement", {}, outputs=pair.n_outputs, options=named).signature,
+        "version": __version__,
+    }
 
 
-def gamma_report(
-    groups: Sequence[Sequence[SpanSet]],
-    options: GammaOptions | None = None,
-    *,
-    n_bootstrap: int = 0,
-    n_jobs: int | None = None,
-) -> Figures:
-    """Compute γ over all annotators of every output at once, the only measure that takes more than two.
+class StagedReport:
+    """The figures of `agreement_report` one stage after the other, for those who want the quick ones first.
 
     Parameters
     ----------
-    groups : sequence of sequences of SpanSet
-        The outputs in groups by how many annotators completed them; per group one span set per annotator, in the order the sampler
-        draws them. The first annotator of one output need not be the first of another.
-    options : GammaOptions, optional
-        α, β, Δ∅, samples and seed.
-    n_bootstrap : int
-        Resamples for the intervals; 0 leaves them out.
-    n_jobs : int, optional
-        Processes for joblib.
-
-    Returns
-    -------
-    dict
-        ``outputs``, ``gamma``, ``s_empty``, ``intervals``, ``undefined``, ``signature`` and ``version`` as in `agreement_report`.
-
-    Examples
-    --------
-    >>> three = [SpanSet.from_lists([[(0, 4)]])] * 3
-    >>> two = [SpanSet.from_lists([[(0, 4)], []])] * 2
-    >>> report = gamma_report([three, two])
-    >>> report["gamma"]["hard"], report["s_empty"]
-    ({'mean': 1.0, 'outputs': 2}, {'mean': 1.0, 'outputs': 1})
+    pair, matching, empty, by, tau, severity_penalty, n_jobs
+        See `agreement_report`.
+    gamma : GammaOptions
+        α, β, Δ∅, samples and seed of γ.
     """
-    options = options or GammaOptions()
-    parts = [gamma_disorders(group, options, n_jobs=n_jobs) for group in groups]
-    silent = np.concatenate([s_empty(group).per_output["s_empty"] for group in groups] or [np.zeros(0)])
-    undefined: dict[str, str] = {}
-    gamma: Figures = {}
-    values = {"s_empty.mean": silent}
-    for variant, soft in VARIANTS.items():
-        chosen = [getattr(part, variant) for part in parts]
-        disorders = Disorders(
-            np.concatenate([part.observed for part in chosen] or [np.zeros(0)]),
-            np.concatenate([part.expected for part in chosen] or [np.zeros(0)]),
+
+    def __init__(
+        self,
+        pair: Comparison,
+        *,
+        matching: Matching = "optimal",
+        empty: Empty = "include",
+        by: str | None = None,
+        tau: int = 1,
+        severity_penalty: float = 0.0,
+        gamma: GammaOptions | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.pair = pair
+        self.gamma_options = gamma or GammaOptions()
+        self._families = _families(matching, tau, severity_penalty)
+        self._empty = empty
+        self._by = by
+        self._n_jobs = n_jobs
+        self._disorders: GammaDisorders | None = None
+
+    def headline(self) -> Figures:
+        """Everything that needs no random samples, and ``undefined`` with the reasons of undefined figures."""
+        pair, undefined = self.pair, dict[str, str]()
+        figures: Figures = {"outputs": pair.n_outputs}
+        figures |= _scored_families(pair, self._families, self._empty, self._by, undefined)
+        figures["pearson"] = _correlations(pair, undefined)
+        figures["s_empty"] = figures_of(s_empty((pair.reference, pair.hypothesis)), "s_empty", undefined)
+        crossed = confusion(pair)
+        figures["confusion"] = {"labels": list(crossed.labels), "matrix": crossed.matrix.tolist()}
+        figures["per_category"] = _per_category(pair, self._families, compared_outputs(pair, self._empty))
+        return figures | {"undefined": undefined}
+
+    def gamma(self, on_done: Callable[[int, int], None] = lambda _done, _total: None) -> Figures:
+        """γ and its relatives, and their ``undefined``; ``on_done`` is told how many outputs are done, of how many."""
+        self._disorders = gamma_disorders(
+            (self.pair.hypothesis, self.pair.reference), self.gamma_options, n_jobs=self._n_jobs, on_done=on_done
         )
-        gamma[variant] = _figures(gamma_result(disorders, options, soft=soft), f"gamma.{variant}", undefined)
-        values[f"gamma.{variant}.mean"] = disorders.gamma
-    defined = silent[~np.isnan(silent)]
-    if not len(defined):
-        undefined["s_empty.mean"] = "at least two annotators have spans on every output"
-    intervals: dict[str, list[float | None]] = {}
-    if n_bootstrap and len(silent):
-        for path, column in values.items():
-            found = bootstrap(
-                mean_columns(column), mean_statistic, n_resamples=n_bootstrap, seed=options.seed, n_jobs=n_jobs
+        undefined: dict[str, str] = {}
+        return _gammas(self.pair, self._disorders, self.gamma_options, undefined) | {"undefined": undefined}
+
+    @property
+    def has_gamma(self) -> bool:
+        """Whether γ was computed, so that it gets intervals."""
+        return self._disorders is not None
+
+    def intervals(self, n_bootstrap: int) -> Figures:
+        """Bootstrap the headline figures, and γ if it was computed before; empty without resamples."""
+        found = {}
+        if n_bootstrap:
+            found = _intervals(
+                self.pair,
+                self._families,
+                self._disorders,
+                empty=self._empty,
+                n_bootstrap=n_bootstrap,
+                seed=self.gamma_options.seed,
+                n_jobs=self._n_jobs,
             )
-            intervals[path] = [None if np.isnan(bound) else float(bound) for bound in (found.low[0], found.high[0])]
-    named: dict[str, Option] = {**options.as_dict(), "annotators": "all", "bootstrap": n_bootstrap}
-    return {
-        "outputs": len(silent),
-        "gamma": gamma | {key: named[key] for key in ("alpha", "beta", "delta_empty", "samples", "seed", "stream")},
-        "s_empty": {"mean": float(defined.mean()) if len(defined) else None, "outputs": len(defined)},
-        "intervals": intervals,
-        "undefined": undefined,
-        "signature": Result("gamma", {}, outputs=len(silent), options=named).signature,
-        "version": __version__,
-    }
+        return {"intervals": found}
 
 
 def _families(matching: Matching, tau: int, severity_penalty: float) -> dict[str, CountsOf]:
@@ -219,9 +222,11 @@ def _scored_families(
     figures["macro_f_of_means"] = {
         name: {variant: figures[name][variant].pop("macro_f_of_means") for variant in VARIANTS} for name in families
     }
+    for name in families:
+        f1 = {variant: figures[name][variant]["micro"]["f1"] for variant in VARIANTS}
+        figures[name]["delta"] = _difference(f1["soft"], f1["hard"])
     for variant in VARIANTS:
         figures["char"][variant] |= figures["char"][variant].pop("micro")
-    figures["char"]["delta"] = _difference(figures["char"]["soft"]["f1"], figures["char"]["hard"]["f1"])
     return figures
 
 
@@ -282,21 +287,22 @@ def _gammas(pair: Comparison, disorders: GammaDisorders, options: GammaOptions, 
     gamma: Figures = {}
     for variant, soft in VARIANTS.items():
         result = gamma_result(disorders.soft if soft else disorders.hard, options, soft=soft)
-        gamma[variant] = _figures(result, f"gamma.{variant}", undefined)
+        gamma[variant] = figures_of(result, f"gamma.{variant}", undefined)
     gamma |= {key: options.as_dict()[key] for key in ("alpha", "beta", "delta_empty", "samples", "seed", "stream")}
     categorial = gamma_cat(pair, options)
     per_category = {
-        name: _figures(result, f"gamma_per_category.{name}", undefined)
+        name: figures_of(result, f"gamma_per_category.{name}", undefined)
         for name, result in categorial.per_category.items()
     }
     return {
         "gamma": gamma,
-        "gamma_cat": _figures(categorial.overall, "gamma_cat", undefined),
+        "gamma_cat": figures_of(categorial.overall, "gamma_cat", undefined),
         "gamma_per_category": per_category,
     }
 
 
-def _figures(result: Result, path: str, undefined: dict[str, str]) -> Figures:
+def figures_of(result: Result, path: str, undefined: dict[str, str]) -> Figures:
+    """Return a result's figures, and note under the path why some are undefined."""
     for name, reason in result.undefined.items():
         undefined[f"{path}.{name}"] = reason
     return dict(result.figures)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spanplat.errors import InvalidInput
 from spanplat.metrics import GammaOptions, SpanSet, covering, gamma_of_annotators
 from spanplat.metrics import alignment_many as many
 from spanplat.metrics.alignment import Dissimilarity, best_pair_alignments
@@ -94,12 +95,94 @@ def test_more_annotators(number: int, data: st.DataObject, dissimilarity: Dissim
     assert costs.soft[0] == pytest.approx(exhaustive_cost(problem, dissimilarity, soft=True))
 
 
-def test_the_integer_program_agrees_with_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("number", [3, 5])
+@settings(max_examples=30, deadline=None)
+@given(data=st.data(), dissimilarity=weights)
+def test_the_linear_program_finds_what_exhaustive_search_finds(
+    number: int, data: st.DataObject, dissimilarity: Dissimilarity
+) -> None:
+    problem = data.draw(annotators(number, 3 if number == 3 else 2))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(covering, "SEARCHED_SETS", 0)
+        costs = many.best_alignments(as_units(problem), number, dissimilarity)
+
+    assert costs.hard[0] == pytest.approx(exhaustive_cost(problem, dissimilarity, soft=False))
+    assert costs.soft[0] == pytest.approx(exhaustive_cost(problem, dissimilarity, soft=True))
+
+
+@pytest.mark.parametrize("number", [3, 4])
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), dissimilarity=weights)
+def test_the_best_hard_alignments_cost_what_the_best_costs_say(
+    number: int, data: st.DataObject, dissimilarity: Dissimilarity
+) -> None:
+    problems = data.draw(st.lists(annotators(number, 4), min_size=1, max_size=3))
+    units = units_of([SpanSet.from_lists([sorted(p[place]) for p in problems]) for place in range(number)])
+    aligned = many.best_hard_alignments(units, number, dissimilarity)
+    used = aligned[aligned >= 0]
+    annotator = np.repeat(np.arange(len(units.counts)), units.counts)
+    total = dissimilarity.delta_empty * (len(annotator) - len(used))
+    pairs = number * (number - 1) / 2
+    for row in aligned:
+        members = row[row >= 0]
+        assert len(np.unique(annotator[members])) == len(members)
+        assert len(np.unique(annotator[members] // number)) == 1
+        columns = [(units.start[u], units.end[u], units.category[u]) for u in members]
+        real = sum(float(dissimilarity(one, other)) for one, other in combinations(columns, 2))
+        total += (real + (pairs - len(members) * (len(members) - 1) / 2) * dissimilarity.delta_empty) / pairs
+
+    assert len(np.unique(used)) == len(used)
+    assert total == pytest.approx(many.best_alignments(units, number, dissimilarity).hard.sum())
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), dissimilarity=weights, ceiling=st.sampled_from([0.5, 1.0, 5.0, 12.0]))
+def test_every_pair_of_units_near_enough_is_listed(
+    data: st.DataObject, dissimilarity: Dissimilarity, ceiling: float
+) -> None:
+    problems = data.draw(st.lists(annotators(3, 4), min_size=1, max_size=3))
+    units = units_of([SpanSet.from_lists([sorted(p[place]) for p in problems]) for place in range(3)])
+    row = np.repeat(np.arange(len(units.counts)), units.counts)
+    columns = [(units.start[u], units.end[u], units.category[u]) for u in range(len(row))]
+    expected = {
+        (one, other): pytest.approx(float(dissimilarity(columns[one], columns[other])))
+        for one, other in combinations(range(len(row)), 2)
+        if row[one] // 3 == row[other] // 3
+        and row[one] != row[other]
+        and dissimilarity(columns[one], columns[other]) < ceiling
+    }
+
+    near = many._near_pairs(units, row, 3, dissimilarity, ceiling)
+
+    assert dict(zip(zip(near.left.tolist(), near.right.tolist(), strict=True), near.apart, strict=True)) == expected
+    assert (np.diff(near.keys) > 0).all()
+    assert (near.left[near.first[near.left]] == near.left).all()
+
+
+def test_batches_that_list_too_much_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    sides = [SpanSet.from_lists([[(s, s + 9, 0), (s + 4, s + 30, 1)]] * 4) for s in (0, 3, 5)]
+    units = units_of(sides)
+    whole = many.best_alignments(units, 3, Dissimilarity())
+    partition = many.best_hard_alignments(units, 3, Dissimilarity())
+    monkeypatch.setattr(many, "ALIGNMENTS_LIMIT", 8)
+    split = many.best_alignments(units, 3, Dissimilarity())
+
+    np.testing.assert_allclose(split.hard, whole.hard)
+    np.testing.assert_allclose(split.soft, whole.soft)
+    assert many.best_hard_alignments(units, 3, Dissimilarity()).tolist() == partition.tolist()
+    monkeypatch.setattr(many, "ALIGNMENTS_LIMIT", 1)
+    with pytest.raises(InvalidInput, match="too many annotators marked the same places"):
+        many.best_alignments(units, 3, Dissimilarity())
+
+
+def test_the_linear_program_agrees_with_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(7)
     starts = random.integers(0, 60, size=(3, 8))
     problem = [sorted({(int(s), int(s) + 9, int(s) % 3) for s in row}) for row in starts]
+    monkeypatch.setattr(covering, "SEARCHED_SETS", 10**6)
+    monkeypatch.setattr(covering, "STEPS_LIMIT", 10**7)
     searched = many.best_alignments(as_units(problem), 3, Dissimilarity())
-    monkeypatch.setattr(covering, "STEPS_LIMIT", 0)
+    monkeypatch.setattr(covering, "SEARCHED_SETS", 0)
     programmed = many.best_alignments(as_units(problem), 3, Dissimilarity())
 
     assert searched.hard[0] == pytest.approx(programmed.hard[0])

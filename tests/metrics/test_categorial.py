@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spanplat.metrics import Comparison, GammaOptions, gamma_cat
+from spanplat.metrics import Comparison, GammaOptions, SpanSet, gamma_cat, gamma_cat_of_annotators
 
 PLACES = [(0, 9), (20, 31), (50, 64), (80, 88)]
 NAMES = ["wrong", "unclear", "other"]
@@ -61,3 +61,42 @@ def test_outputs_are_independent() -> None:
         both.overall.per_output["gamma_cat"], [result.overall.per_output["gamma_cat"][0] for result in alone]
     )
     assert both.overall.mean == pytest.approx(np.mean(both.overall.per_output["gamma_cat"]))
+
+
+def several(*categories: list[int]) -> list[SpanSet]:
+    return [SpanSet.from_lists([labelled(row)]) for row in categories]
+
+
+def test_many_annotators_who_agree_agree_fully() -> None:
+    result = gamma_cat_of_annotators(several(*[[0, 1, 0, 1]] * 4), NAMES)
+
+    assert result.overall.mean == 1.0
+    assert result.per_category["wrong"].mean == 1.0
+    assert result.per_category["other"].mean is None
+
+
+def test_every_dissenter_costs_agreement() -> None:
+    one, other = [0, 1, 0, 1], [1, 0, 1, 0]
+    values = [
+        gamma_cat_of_annotators(several(*rows), NAMES).overall.mean
+        for rows in ([one] * 4, [one, one, one, other], [one, one, other, other])
+    ]
+
+    assert None not in values
+    assert values == sorted(values, key=lambda value: value or 0.0, reverse=True)
+    assert len(set(values)) == 3
+
+
+def test_a_category_that_several_confuse_agrees_less_than_one_that_none_does() -> None:
+    result = gamma_cat_of_annotators(several([0, 1, 2, 1], [0, 2, 1, 1], [0, 1, 1, 2]), NAMES).per_category
+
+    assert result["wrong"].mean == 1.0
+    assert result["other"].mean is not None
+    assert result["other"].mean < 1.0
+
+
+def test_an_annotator_who_marked_nothing_changes_nothing_that_was_observed() -> None:
+    silent = SpanSet.from_lists([[]])
+    result = gamma_cat_of_annotators([*several([0, 1, 0, 1], [0, 1, 0, 1]), silent], NAMES)
+
+    assert result.overall.mean == 1.0

@@ -119,3 +119,14 @@ def test_one_score_from_several(method: str, expected: float) -> None:
 
 def test_nobody_rated() -> None:
     assert np.isnan(aggregate(np.full((2, 1), np.nan))).all()
+
+
+def test_one_judge_against_the_others_says_over_what_and_how_many_pairs_are_tied() -> None:
+    ratings = np.array([[1.0, 2.0, 3.0, 3.0], [1.0, 2.0, 3.0, 4.0], [1.0, 1.0, 2.0, 4.0]])
+    segments = judge_correlation(ratings)
+    systems = judge_correlation(ratings, systems=np.array([0, 0, 1, 1]))
+
+    assert (segments.options["over"], systems.options["over"]) == ("segments", "systems")
+    assert segments["ties"] is not None
+    assert 0 < segments["ties"] < 1
+    assert systems["pearson"] == pytest.approx(1.0)
