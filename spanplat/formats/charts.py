@@ -193,5 +193,50 @@ def lines(rows: Sequence[Row], *, x_title: str, y_title: str, series_title: str)
     }
 
 
+def small_multiples(rows: Sequence[Row], *, width: int, height: int) -> dict[str, Any]:
+    """Draw one small line chart per series below one another, over the same time and each with its own scale.
+
+    Parameters
+    ----------
+    rows
+        ``time`` (milliseconds since 1970), ``value``, ``series`` (its name), and ``title``, what the point says of itself.
+    width, height
+        Size of the plot of one series, in pixels.
+
+    Returns
+    -------
+    dict
+        A Vega-Lite specification.
+    """
+    order = list(dict.fromkeys(row["series"] for row in rows))
+    header = {"title": None, "labelOrient": "top", "labelAnchor": "start", "labelFontSize": 12, "labelPadding": 4}
+    time = {"field": "time", "type": "temporal", "scale": {"type": "utc"}, "title": None, "axis": {"labelFlush": False}}
+    value = {
+        "field": "value",
+        "type": "quantitative",
+        "scale": {"zero": False},
+        "title": None,
+        "axis": {"tickCount": 3},
+    }
+    return {
+        "data": {"values": list(rows)},
+        "facet": {"row": {"field": "series", "type": "nominal", "sort": order, "header": header}},
+        "resolve": {"scale": {"y": "independent"}},
+        "spacing": 8,
+        "spec": {
+            "width": width,
+            "height": height,
+            "encoding": {"x": time, "y": value},
+            "layer": [
+                {"mark": {"type": "line", "strokeWidth": 1.5, "aria": False}},
+                {
+                    "mark": {"type": "point", "filled": True, "size": 22},
+                    "encoding": {"description": {"field": "title"}},
+                },
+            ],
+        },
+    }
+
+
 def _number(field: str, title: str) -> dict[str, Any]:
     return {"field": field, "type": "quantitative", "title": title, "axis": {"tickCount": 6, "labelFlush": False}}

@@ -1,4 +1,4 @@
-"""Datasets from JSON lines, JSON and CSV files, and from the folders factgenie keeps its inputs and outputs in.
+"""Datasets from JSON lines, JSON, CSV and Parquet files, and from the folders factgenie keeps its inputs and outputs in.
 
 A row may hold a source, an output, or both. Names of datasets, splits and systems are slugified, so that differently
 spelt ones meet; texts go through :func:`~spanplat.text.clean_text`; keys stay as they are.
@@ -20,7 +20,7 @@ from spanplat.schemas.dataset import ExampleRecord, OutputRecord
 from spanplat.schemas.slug import slugify
 from spanplat.text import clean_text, sha256_of
 
-DatasetFormat = Literal["auto", "jsonl", "csv", "json", "factgenie"]
+DatasetFormat = Literal["auto", "jsonl", "csv", "json", "parquet", "factgenie"]
 
 UNKNOWN_SYSTEM = "unknown"
 WHOLE = "all"
@@ -39,7 +39,7 @@ class DatasetEntry:
     record: ExampleRecord | OutputRecord
     file: Path
     line: int
-    """Counted from 1; in a JSON list, the position of the entry counted from 1."""
+    """Counted from 1; in a JSON list or Parquet, the position of the entry counted from 1."""
 
 
 @dataclass(frozen=True, slots=True)

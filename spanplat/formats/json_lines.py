@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from spanplat.formats.problem import Problem
 # decoding.
 _SUSPECT_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+MOST_DIGITS = 1_000
+"""Of a whole number; Python refuses several times as many, in words of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +61,13 @@ def decode_json(content: bytes) -> Any:
     Raises
     ------
     ValueError
-        The content is not UTF-8, not JSON, nested too deeply, or holds a NUL or a lone surrogate.
+        The content is not UTF-8, not JSON, nested too deeply, or holds a NUL, a lone surrogate, or a number that no database
+        takes.
     """
     try:
-        value = json.loads(content.decode("utf-8"), parse_constant=lambda _: None)
+        value = json.loads(
+            content.decode("utf-8"), parse_constant=lambda _: None, parse_float=_finite, parse_int=_of_few_digits
+        )
     except UnicodeDecodeError as error:
         raise ValueError(f"is not UTF-8: byte {error.object[error.start]:#04x} at position {error.start}") from error
     except json.JSONDecodeError as error:
@@ -75,6 +81,19 @@ def decode_json(content: bytes) -> Any:
             what = "a NUL" if found.group() == "\x00" else f"half of a surrogate pair (U+{ord(found.group()):04X})"
             raise ValueError(f"holds {what}, which cannot be stored")
     return value
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not isfinite(number):
+        raise ValueError(f"holds a number too large to be stored: {digits[:20]}")
+    return number
+
+
+def _of_few_digits(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError(f"holds a number of {len(digits)} digits, which cannot be stored: {digits[:20]}…")
+    return int(digits)
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -25,7 +25,7 @@ from spanplat.schemas.record import AnnotationRecord, SpanRecord
 
 _FIELDS = tuple(name for name in AnnotationRecord.model_fields if name != "spans")
 _SPAN_FIELDS = tuple(SpanRecord.model_fields)
-_JSON_FIELDS = frozenset({"item", "answers", "check", "attributes", "origin"})
+_JSON_FIELDS = frozenset({"item", "answers", "check", "attributes", "origin", "dismissed"})
 _NUMBER = "annotation"
 CSV_COLUMNS: tuple[str, ...] = (_NUMBER, *_FIELDS, *(f"span_{name}" for name in _SPAN_FIELDS))
 
@@ -46,6 +46,11 @@ def read_jsonl(path: Path) -> Iterator[AnnotationRecord | Problem]:
             yield AnnotationRecord.model_validate(entry.value)
         except ValidationError as error:
             yield Problem(path, entry.line, _explained(error), json.dumps(entry.value, ensure_ascii=False))
+
+
+def read_records(path: Path) -> Iterator[AnnotationRecord | Problem]:
+    """Read records from CSV where the file's name says so, from JSON lines otherwise."""
+    return read_csv(path) if path.suffix.lower() == ".csv" else read_jsonl(path)
 
 
 def write_csv(records: Iterable[AnnotationRecord]) -> Iterator[str]:

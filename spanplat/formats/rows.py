@@ -1,4 +1,4 @@
-"""Rows of a table, whatever file they stand in: JSON lines, a JSON list, or CSV with commas, semicolons or tabs."""
+"""Rows of a table, whatever file they stand in: JSON lines, a JSON list, Parquet, or CSV with commas, semicolons or tabs."""
 
 import csv
 import sys
@@ -8,17 +8,19 @@ from typing import Any, Literal, NamedTuple
 
 from spanplat.errors import InvalidInput, NotFound
 from spanplat.formats.json_lines import JsonLine, decode_json, read_json_lines
+from spanplat.formats.parquet import MAGIC, read_parquet
 from spanplat.formats.problem import Problem
 
-TableFormat = Literal["jsonl", "csv", "json"]
+TableFormat = Literal["jsonl", "csv", "json", "parquet"]
 
 _BY_SUFFIX: dict[str, TableFormat] = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "csv",
+    ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
 
 
 class Row(NamedTuple):
-    """The cells of a row by column, and the line it begins on (in a JSON list: its position, counted from 1)."""
+    """The cells of a row by column, and the line it begins on (in a JSON list or Parquet: its position, counted from 1)."""
 
     line: int
     cells: dict[str, Any]
@@ -38,6 +40,9 @@ def detect_table(path: Path) -> TableFormat:
     if known is not None:
         return known
     with path.open("rb") as file:
+        if file.read(4) == MAGIC:
+            return "parquet"
+        file.seek(0)
         first = file.readline().removeprefix(b"\xef\xbb\xbf").strip()
     if first.startswith(b"{") and first.endswith(b"}"):
         return "jsonl"
@@ -50,10 +55,14 @@ def read_rows(path: Path, table: TableFormat) -> Iterator[Row | Problem]:
     Raises
     ------
     InvalidInput
-        A CSV file is not UTF-8, or names a column twice.
+        A CSV file is not UTF-8, or names a column twice; a Parquet file is none, or holds too much.
     """
     if table == "csv":
         yield from _csv_rows(path)
+        return
+    if table == "parquet":
+        for row in read_parquet(path):
+            yield row if isinstance(row, Problem) else Row(*row)
         return
     for entry in read_json_lines(path) if table == "jsonl" else read_json_list(path):
         if isinstance(entry, Problem):

@@ -1,5 +1,9 @@
 """What a cell may hold so that no spreadsheet runs it."""
 
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
 # What spreadsheets take for the start of a formula, full-width forms and the blanks they skip included.
 FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠|%")
 
@@ -11,3 +15,15 @@ def needs_apostrophe(text: str) -> bool:
     (True, True, False)
     """
     return text.startswith(("'", *FORMULA_STARTS))
+
+
+def write_csv(rows: Iterable[Sequence[str]]) -> str:
+    r"""Write rows of texts as CSV, with an apostrophe in front of each that needs one.
+
+    >>> write_csv([("id", "amount"), ("=1+1", "0.50")])
+    "id,amount\n'=1+1,0.50\n"
+    """
+    lines = io.StringIO()
+    writer = csv.writer(lines, lineterminator="\n")
+    writer.writerows([f"'{cell}" if needs_apostrophe(cell) else cell for cell in row] for row in rows)
+    return lines.getvalue()

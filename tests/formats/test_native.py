@@ -43,7 +43,7 @@ records = st.builds(
     item=st.builds(
         ItemRecord, kind=st.sampled_from(["output", "pair", "aspect", "span"]), outputs=st.lists(words, max_size=2), aspect=perhaps
     ),
-    spans=st.lists(spans, max_size=3), answers=mappings,
+    spans=st.lists(spans, max_size=3), dismissed=st.lists(mappings, max_size=2), answers=mappings,
     check=st.none() | st.builds(CheckRecord, kind=words, passed=st.booleans()),
 )  # fmt: skip
 

@@ -64,6 +64,8 @@ def test_a_header_with_a_column_twice_is_refused(tmp_path: Path) -> None:
         ('"text"', "is neither a JSON list nor an object with one list in it"),
         ("[1,\n2", "is not JSON: Expecting ',' delimiter (line 2, column 2)"),
         ("[" * 200_000, "is not usable JSON: it is nested too deeply"),
+        ('[{"n": -1e400}]', "holds a number too large to be stored: -1e400"),
+        (f"[{'7' * 5000}]", "holds a number of 5000 digits, which cannot be stored: 77777777777777777777…"),
     ],
 )  # fmt: skip
 def test_a_json_file_without_one_list_is_a_problem(tmp_path: Path, content: str, reason: str) -> None:

@@ -1,0 +1,131 @@
+"""Changing single values of a YAML text while everything else in it stays as it was written, comments included."""
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.scalarstring import LiteralScalarString
+
+from spanplat.errors import InvalidInput
+
+Path = Sequence[str | int]
+
+
+class YamlText:
+    """A YAML mapping that is changed value by value.
+
+    Parameters
+    ----------
+    text
+        The text; an empty one is an empty mapping.
+
+    Raises
+    ------
+    InvalidInput
+        If it is not YAML, or no mapping.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._yaml = YAML()
+        self._yaml.preserve_quotes = True
+        self._yaml.width = 100_000  # lines are broken where their writer broke them
+        self._yaml.indent(mapping=2, sequence=4, offset=2)
+        try:
+            content = self._yaml.load(text)
+        except RecursionError as error:
+            raise InvalidInput("the text is not usable YAML: it is nested too deeply") from error
+        except YAMLError as error:
+            raise InvalidInput(f"the text is not valid YAML: {error}") from error
+        if content is None:
+            content = CommentedMap()
+        if not isinstance(content, CommentedMap):
+            raise InvalidInput("a campaign definition is a mapping (slug: …, title: …)")
+        self._content = content
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The values as plain Python."""
+        plain: dict[str, Any] = _plain(self._content)
+        return plain
+
+    def dump(self) -> str:
+        """Return the text."""
+        out = io.StringIO()
+        self._yaml.dump(self._content, out)
+        text = out.getvalue()
+        return "" if text.strip() == "{}" else text
+
+    def set(self, path: Path, value: Any) -> None:
+        """Set the value at a path; mappings on the way are made."""
+        place: Any = self._content
+        for part in path[:-1]:
+            if isinstance(place, CommentedMap) and place.get(part) is None:
+                place[part] = CommentedMap()
+            place = place[part]
+        if isinstance(place, CommentedMap) and _plain(place.get(path[-1])) == value and path[-1] in place:
+            return  # as it was written: quotes, folding and comments stay
+        place[path[-1]] = _written(value)
+
+    def remove(self, path: Path) -> None:
+        """Remove the value at a path, if there is one; mappings that become empty go too."""
+        place = self._find(path[:-1])
+        if isinstance(place, CommentedMap) and path[-1] in place:
+            del place[path[-1]]
+            if not place and len(path) > 1 and isinstance(path[-2], str):
+                self.remove(path[:-1])
+        elif isinstance(place, CommentedSeq) and isinstance(path[-1], int) and path[-1] < len(place):
+            del place[path[-1]]
+            if not place:
+                self.remove(path[:-1])
+
+    def append(self, path: Path, value: Any) -> int:
+        """Add an entry to the list at a path, making the list if there is none; return its position."""
+        entries = self._find(path)
+        if not isinstance(entries, CommentedSeq):
+            self.set(path, [])
+            entries = self._find(path)
+        entries.append(_written(value))
+        return len(entries) - 1
+
+    def move(self, path: Path, step: int) -> None:
+        """Move an entry of a list up (-1) or down (1); at the end of the list it stays."""
+        entries, position = self._find(path[:-1]), path[-1]
+        if isinstance(entries, CommentedSeq) and isinstance(position, int) and 0 <= position + step < len(entries):
+            entry = entries.pop(position)
+            entries.insert(position + step, entry)
+
+    def _find(self, path: Path) -> Any:
+        place: Any = self._content
+        for part in path:
+            try:
+                place = place[part]
+            except (KeyError, IndexError, TypeError):
+                return None
+        return place
+
+
+def _written(value: Any) -> Any:
+    """Prepare a value for writing: prose of several lines stands as a block."""
+    if isinstance(value, str) and "\n" in value:
+        return LiteralScalarString(value)
+    if isinstance(value, dict):
+        return CommentedMap((key, _written(entry)) for key, entry in value.items())
+    if isinstance(value, list):
+        return CommentedSeq([_written(entry) for entry in value])
+    return value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, CommentedMap):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, CommentedSeq):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, bool):
+        return bool(value)
+    for kind in (str, int, float):
+        if isinstance(value, kind):
+            return kind(value)
+    return value
