@@ -7,24 +7,43 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanplat.llm.overlap import OverlapAnnotator
-from spanplat.llm.placement import PlacedQuote, place_quotes
-from spanplat.llm.provider import CategoryBrief, Reply, Task
-from spanplat.schemas.reply import ModelReply
+from spanplat.errors import InvalidInput
+from spanplat.llm.item import AskedItem
+from spanplat.llm.provider import Completion
+from spanplat.llm.providers.choice import make_provider
+from spanplat.llm.providers.overlap import OverlapAnnotator
+from spanplat.llm.replies import LocatedSpan, read_reply
+from spanplat.schemas.definition import CampaignDefinition
 
-CATEGORIES = [CategoryBrief("wrong", "Wrong", ""), CategoryBrief("other", "Other", "")]
+
+def define(**model: Any) -> CampaignDefinition:
+    content = {
+        "slug": "baseline",
+        "title": "Baseline",
+        "kind": "llm",
+        "data": {"dataset": "any"},
+        "categories": [{"name": "Wrong"}, {"name": "Other"}],
+        "model": {"provider": "overlap"} | model,
+    }
+    return CampaignDefinition.model_validate(content)
 
 
-def annotate(text: str, source: Any) -> Reply:
-    return OverlapAnnotator().annotate(Task(text, source, CATEGORIES))
+DEFINITION = define()
+
+
+def annotate(text: str, source: Any) -> Completion:
+    return OverlapAnnotator("wrong").annotate(AskedItem([text], source))
+
+
+def placed(text: str, source: Any) -> list[LocatedSpan]:
+    """Return the spans marked, where they are placed in the text."""
+    reading = read_reply(annotate(text, source).text, DEFINITION, AskedItem([text], source))
+    assert not reading.unplaced
+    return list(reading.spans)
 
 
 def marked(text: str, source: Any) -> list[str]:
-    """Return the passages marked, where they are placed in the text."""
-    quotes = ModelReply.model_validate_json(annotate(text, source).content).annotations
-    placed = place_quotes(text, quotes, find_category=lambda name: name)
-    assert all(isinstance(quote, PlacedQuote) for quote in placed)
-    return [text[quote.start : quote.end] for quote in placed if isinstance(quote, PlacedQuote)]
+    return [text[span.start : span.end] for span in placed(text, source)]
 
 
 @pytest.mark.parametrize(
@@ -60,22 +79,18 @@ def test_content_words_and_numbers_that_the_source_lacks_are_marked(
 
 def test_repeated_words_are_each_marked_in_their_place() -> None:
     text = "Snow fell. No snow, then Snow again."
-    quotes = ModelReply.model_validate_json(annotate(text, "fell again").content).annotations
-    assert [(quote.text, quote.occurrence) for quote in quotes] == [("Snow", 0), ("snow", 0), ("Snow", 1)]
-    placed = place_quotes(text, quotes, find_category=lambda name: name)
-    assert [quote.start for quote in placed if isinstance(quote, PlacedQuote)] == [0, 14, 25]
+    quotes = json.loads(annotate(text, "fell again").text)["annotations"]
+    assert [(quote["text"], quote["occurrence"]) for quote in quotes] == [("Snow", 0), ("snow", 0), ("Snow", 1)]
+    assert [span.start for span in placed(text, "fell again")] == [0, 14, 25]
 
 
 @given(text=st.text() | st.text("ab1 .,-%°\n🌧é"), source=st.text() | st.dictionaries(st.text(), st.integers()))
 def test_every_mark_of_any_text_stands_where_it_was_seen(text: str, source: Any) -> None:
     reply = annotate(text, source)
-    quotes = ModelReply.model_validate_json(reply.content).annotations
-    placed = [
-        quote for quote in place_quotes(text, quotes, find_category=lambda name: name) if isinstance(quote, PlacedQuote)
-    ]
-    assert len(placed) == len(quotes)
-    assert all(text[quote.start : quote.end] == quote.quote.text for quote in placed)
-    starts = [quote.start for quote in placed]
+    quotes = json.loads(reply.text)["annotations"]
+    spans = placed(text, source)
+    assert [text[span.start : span.end] for span in spans] == [quote["text"] for quote in quotes]
+    starts = [span.start for span in spans]
     assert starts == sorted(set(starts)), "in the order of the text, each in a place of its own"
     share = reply.answers["source-overlap"]
     assert share is None or 0 <= share <= 1
@@ -87,7 +102,10 @@ def test_the_share_of_supported_words_is_an_answer() -> None:
 
 
 def test_the_category_is_the_one_named_or_the_first() -> None:
-    task = Task("Snow.", "", CATEGORIES)
-    chosen = [OverlapAnnotator(name).annotate(task) for name in (None, "other")]
-    assert [json.loads(reply.content)["annotations"][0]["category"] for reply in chosen] == ["wrong", "other"]
-    assert json.loads(OverlapAnnotator().annotate(Task("Snow.", "", [])).content) == {"annotations": []}
+    item = AskedItem(["Snow."], "")
+    providers = [make_provider(define(**model)) for model in ({}, {"category": "other"})]
+    chosen = [provider.annotate(item) for provider in providers if isinstance(provider, OverlapAnnotator)]
+    assert [json.loads(reply.text)["annotations"][0]["category"] for reply in chosen] == ["wrong", "other"]
+    assert json.loads(OverlapAnnotator().annotate(item).text) == {"annotations": []}
+    with pytest.raises(InvalidInput, match=r"model\.category is 'blue'"):
+        make_provider(define(category="blue"))

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from spanplat.llm.provider import Reply, Task
+from spanplat.llm.item import AskedItem
+from spanplat.llm.provider import Completion, Request
 
 VERSION = "overlap-1"
 SUPPORT = "source-overlap"
@@ -53,7 +54,7 @@ class OverlapAnnotator:
     Parameters
     ----------
     category
-        Key of the category its spans get; the first of the task where it is None.
+        Key of the category its spans get; without one it marks nothing, and only answers.
     """
 
     def __init__(self, category: str | None = None) -> None:
@@ -64,32 +65,43 @@ class OverlapAnnotator:
         """Identify the annotator."""
         return VERSION
 
-    def annotate(self, task: Task) -> Reply:
+    def body(self, request: Request) -> dict[str, Any]:
+        """Name the annotator; nothing is sent anywhere."""
+        del request
+        return {"annotator": VERSION}
+
+    async def complete(self, request: Request) -> Completion:
+        """Annotate one item."""
+        return self.annotate(request.item)
+
+    async def close(self) -> None:
+        """Do nothing: there are no connections."""
+
+    def annotate(self, item: AskedItem) -> Completion:
         """Annotate one item.
 
         Returns
         -------
-        Reply
-            Its content quotes each unsupported stretch with its occurrence; its answer is the share of supported word forms.
+        Completion
+            Its text quotes each unsupported stretch with its occurrence; its answer is the share of supported word forms.
         """
         started = perf_counter()
-        support = _Support(task.source)
-        tokens = list(tokenize(task.text))
-        category = self._category or next((entry.key for entry in task.categories), "")
+        support = _Support(item.source)
+        tokens = list(tokenize(item.text))
         annotations = []
-        for start, end in _stretches(task.text, [token for token in tokens if not support.covers(token)]):
-            quote = task.text[start:end]
+        for start, end in _stretches(item.text, [token for token in tokens if not support.covers(token)]):
+            quote = item.text[start:end]
             annotations.append(
                 {
                     "reason": "These words or numbers do not occur in the source.",
                     "text": quote,
-                    "category": category,
-                    "occurrence": _occurrence(task.text, quote, start),
+                    "category": self._category,
+                    "occurrence": _occurrence(item.text, quote, start),
                 }
             )
-        content = json.dumps({"annotations": annotations if category else []}, ensure_ascii=False)
+        text = json.dumps({"annotations": annotations if self._category else []}, ensure_ascii=False)
         answers = {SUPPORT: support.share(tokens)}
-        return Reply(content, {"annotator": VERSION}, VERSION, latency=perf_counter() - started, answers=answers)
+        return Completion(text, VERSION, {"content": text}, latency=perf_counter() - started, answers=answers)
 
 
 def tokenize(text: str) -> Iterator[Token]:

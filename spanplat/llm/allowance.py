@@ -1,0 +1,89 @@
+"""How much a provider says may still be asked: the rate-limit headers of its responses."""
+
+import contextlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
+
+
+@dataclass(frozen=True)
+class Remaining:
+    """What is left of one limit, which fills again at a steady rate."""
+
+    left: float
+    """Requests or tokens."""
+    limit: float | None = None
+    refilled: float | None = None
+    """Seconds until all of it is there again."""
+
+    def wait(self, needed: float) -> float:
+        """Return the seconds until so much is there; 0 where it is, or where the provider does not say when.
+
+        >>> Remaining(left=10, limit=60, refilled=50).wait(12)
+        2.0
+        >>> Remaining(left=10, limit=60, refilled=50).wait(10)
+        0.0
+        >>> Remaining(left=0, limit=60, refilled=60).wait(1000)
+        60.0
+        """
+        missing = needed - self.left
+        if missing <= 0 or self.refilled is None:
+            return 0.0
+        if self.limit is None or self.limit <= self.left:
+            return self.refilled
+        return min(self.refilled, missing * self.refilled / (self.limit - self.left))
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What may still be asked, as one response says."""
+
+    requests: Remaining | None = None
+    tokens: Remaining | None = None
+
+
+def read_allowance(headers: Mapping[str, str], now: datetime | None = None) -> Allowance | None:
+    """Return what the headers of OpenAI, Anthropic and servers that follow them say; None where they say nothing.
+
+    >>> read_allowance({"x-ratelimit-remaining-tokens": "900", "x-ratelimit-reset-tokens": "6m0.5s"})
+    Allowance(requests=None, tokens=Remaining(left=900.0, limit=None, refilled=360.5))
+    >>> read_allowance({"content-type": "text/html"})
+    """
+    moment = now or datetime.now(UTC)
+    found = {
+        kind: _remaining(headers, "x-ratelimit-{part}-" + kind, moment)
+        or _remaining(headers, f"anthropic-ratelimit-{kind}-{{part}}", moment)
+        for kind in ("requests", "tokens")
+    }
+    return Allowance(**found) if any(found.values()) else None
+
+
+def _remaining(headers: Mapping[str, str], name: str, now: datetime) -> Remaining | None:
+    left = _number(headers.get(name.format(part="remaining")))
+    if left is None:
+        return None
+    return Remaining(
+        left, _number(headers.get(name.format(part="limit"))), _seconds(headers.get(name.format(part="reset")), now)
+    )
+
+
+def _number(value: str | None) -> float | None:
+    with contextlib.suppress(ValueError):
+        return float(value) if value is not None else None
+    return None
+
+
+def _seconds(value: str | None, now: datetime) -> float | None:
+    """Return the seconds that a duration (``1m2.5s``, ``20ms``) lasts or that a moment (RFC 3339) is away."""
+    if not value:
+        return None
+    if _DURATION.sub("", value) == "":
+        return sum(float(number) * _UNITS[unit] for number, unit in _DURATION.findall(value))
+    with contextlib.suppress(ValueError, TypeError):
+        moment = datetime.fromisoformat(value)
+        return max(0.0, ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now).total_seconds())
+    return None

@@ -1,0 +1,119 @@
+"""Anthropic's messages."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from spanplat.llm.interfaces.interface import SCHEMA_NAME, count, cut_off, unintelligible
+from spanplat.llm.provider import Completion, FinishReason, Request, Usage
+from spanplat.schemas.model_settings import ReplyFormat
+
+MAX_TOKENS = 4096
+"""Longest reply where the definition's parameters do not say ``max_tokens``, which this interface requires."""
+
+_FINISHES: dict[str, FinishReason] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "refusal",
+}
+
+
+class Messages:
+    """The messages interface."""
+
+    path = "/v1/messages"
+    streaming: Mapping[str, Any] = {"stream": True}
+
+    def body(self, model: str, request: Request, reply_format: ReplyFormat) -> dict[str, Any]:
+        """Return the body of a request; system messages stand apart, as the interface wants it."""
+        system = "\n\n".join(message.content for message in request.messages if message.role == "system")
+        body: dict[str, Any] = {
+            "model": model,
+            "max_tokens": MAX_TOKENS,
+            "messages": [
+                {"role": message.role, "content": message.content}
+                for message in request.messages
+                if message.role != "system"
+            ],
+        }
+        if system:
+            body["system"] = system
+        parameters = dict(request.parameters)
+        if request.schema is not None and reply_format == "schema":
+            output = {"format": {"type": "json_schema", "schema": dict(request.schema)}}
+            body["output_config"] = output | dict(parameters.pop("output_config", {}))
+        elif request.schema is not None and reply_format == "tool":
+            description = "Gives the annotations of the text."
+            tool = {"name": SCHEMA_NAME, "description": description, "input_schema": dict(request.schema)}
+            body |= {"tools": [tool], "tool_choice": {"type": "tool", "name": SCHEMA_NAME}}
+        return body | parameters
+
+    def read(self, response: Mapping[str, Any]) -> Completion:
+        """Read a response; the input of the tool is the reply where a tool was used."""
+        content = response.get("content")
+        if not isinstance(content, list):
+            raise unintelligible("it has no content")
+        blocks = [block for block in content if isinstance(block, Mapping)]
+        tools = [
+            json.dumps(block.get("input"), ensure_ascii=False) for block in blocks if block.get("type") == "tool_use"
+        ]
+        texts = [str(block.get("text") or "") for block in blocks if block.get("type") == "text"]
+        thoughts = [str(block.get("thinking") or "") for block in blocks if block.get("type") == "thinking"]
+        usage = response.get("usage")
+        read, written = count(usage, "cache_read_input_tokens"), count(usage, "cache_creation_input_tokens")
+        return Completion(
+            text=tools[-1] if tools else "".join(texts),
+            reasoning="\n\n".join(thoughts),
+            model_version=str(response.get("model") or ""),
+            response=response,
+            finish_reason=_FINISHES.get(str(response.get("stop_reason")), "other"),
+            usage=Usage(
+                input_tokens=count(usage, "input_tokens") + read + written,
+                output_tokens=count(usage, "output_tokens"),
+                reasoning_tokens=count(usage, "output_tokens_details", "thinking_tokens"),
+                cached_tokens=read,
+                cache_write_tokens=written,
+            ),
+        )
+
+    def assemble(self, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Put the blocks of a stream together."""
+        whole: dict[str, Any] = {}
+        blocks: dict[int, dict[str, Any]] = {}
+        inputs: dict[int, str] = {}
+        for event in events:
+            match event:
+                case {"type": "message_start", "message": dict(message)}:
+                    whole = dict(message)
+                case {"type": "content_block_start", "index": int(index), "content_block": dict(block)}:
+                    blocks[index] = dict(block)
+                case {"type": "content_block_delta", "index": int(index), "delta": {"partial_json": str(piece)}}:
+                    inputs[index] = inputs.get(index, "") + piece
+                case {"type": "content_block_delta", "index": int(index), "delta": dict(delta)}:
+                    _extend(blocks.setdefault(index, {}), delta)
+                case {"type": "message_delta", "delta": dict(delta)}:
+                    whole |= delta
+                    whole["usage"] = {**(whole.get("usage") or {}), **(event.get("usage") or {})}
+                case {"type": "message_stop"}:
+                    for index, text in inputs.items():
+                        blocks[index]["input"] = _parsed(text)
+                    return whole | {"content": [blocks[index] for index in sorted(blocks)]}
+        raise cut_off()
+
+
+def _extend(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    """Add a piece to what a block has of it already."""
+    for name in ("text", "thinking", "signature"):
+        if isinstance(delta.get(name), str):
+            block[name] = block.get(name, "") + delta[name]
+
+
+def _parsed(text: str) -> Any:
+    """Return the input of a tool; as text where it is no JSON, which a reply cut at its length need not be."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

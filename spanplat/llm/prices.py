@@ -1,0 +1,70 @@
+"""What calls cost, by the price list of ``genai-prices``; a price that is not known is None, never 0."""
+
+import contextlib
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from spanplat.llm.provider import Usage
+from spanplat.schemas.model_settings import ModelSettings
+
+if TYPE_CHECKING:
+    from genai_prices import Usage as ListedUsage
+
+BATCH_SHARE = Decimal("0.5")
+"""Both providers ask half the price for batches."""
+_MILLION = 1_000_000
+
+
+def cost_of(settings: ModelSettings, usage: Usage, model_version: str = "") -> float | None:
+    """Return what a call costs.
+
+    Parameters
+    ----------
+    settings
+        Of the model; its own ``price`` comes before the list. A server that the list does not know is taken for a gateway that asks
+        what the provider asks.
+    usage
+        Tokens of the call.
+    model_version
+        As reported; where the list does not have it, the name in the settings counts.
+
+    Returns
+    -------
+    float or None
+        US dollars; None where no list has the model's price.
+    """
+    if settings.provider == "overlap":
+        return 0.0
+    if settings.price is not None:
+        price = settings.price
+        whole = (usage.input_tokens * price.input + usage.output_tokens * price.output) / _MILLION
+        return whole * price.batch if settings.mode == "batch" else whole
+    names = [name for name in (model_version, settings.model) if name]
+    for name in names:
+        listed = _listed(settings, name, usage)
+        if listed is not None:
+            share = BATCH_SHARE if settings.mode == "batch" else Decimal(1)
+            return float(listed * share)
+    return None
+
+
+def _listed(settings: ModelSettings, model: str, usage: Usage) -> Decimal | None:
+    from genai_prices import calc_price  # noqa: PLC0415 (its list takes a moment to load)
+
+    if settings.base_url is not None:
+        with contextlib.suppress(LookupError, ValueError):  # no provider of this address, or not with this model
+            return calc_price(_usage(usage), model, provider_api_url=str(settings.base_url)).total_price
+    with contextlib.suppress(LookupError, ValueError):
+        return calc_price(_usage(usage), model, provider_id=settings.provider).total_price
+    return None
+
+
+def _usage(usage: Usage) -> "ListedUsage":
+    from genai_prices import Usage as Listed  # noqa: PLC0415
+
+    return Listed(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cache_read_tokens=usage.cached_tokens or None,
+        cache_write_tokens=usage.cache_write_tokens or None,
+    )

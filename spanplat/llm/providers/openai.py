@@ -1,0 +1,135 @@
+"""OpenAI and everything that speaks its interfaces: Ollama, vLLM, DeepSeek, Gemini, OpenRouter and others."""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from spanplat.llm.addresses import allowed_address
+from spanplat.llm.interfaces.chat import ChatCompletions
+from spanplat.llm.interfaces.interface import Interface
+from spanplat.llm.interfaces.responses import Responses
+from spanplat.llm.keys import find_key_of, is_own_address, without_keys
+from spanplat.llm.provider import BatchSearch, BatchState, CallFailed, Completion, FailureKind, HandedIn, Request
+from spanplat.llm.providers.remote import NO_KEY, RemoteProvider
+from spanplat.schemas.model_settings import ModelSettings
+
+KEY_VARIABLE = "OPENAI_API_KEY"
+OWN_HOST = "api.openai.com"
+OWN_ADDRESS = f"https://{OWN_HOST}/v1"
+_ENDED = {"completed", "failed", "expired", "cancelled"}
+_TOO_LARGE = "token_limit_exceeded"
+_TIMED_OUT = "request_timeout"
+_METADATA = "spanplat_batch"
+
+
+class OpenAIProvider(RemoteProvider):
+    """Asks through the ``openai`` SDK.
+
+    Raises
+    ------
+    InvalidInput
+        If the key is not set, or the operator did not allow the server; a server of your own (``base_url``) may do without.
+    """
+
+    def __init__(self, settings: ModelSettings) -> None:
+        import openai  # noqa: PLC0415 (only where it is used)
+
+        own = is_own_address(settings, OWN_HOST)
+        key = find_key_of(settings, KEY_VARIABLE, own=own)
+        # The SDK would take address and account from the environment; an account's names are for its provider only.
+        nobody: Any = {} if own else {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
+        client = openai.AsyncOpenAI(
+            api_key=key or NO_KEY,
+            base_url=allowed_address(settings, OWN_ADDRESS),
+            max_retries=0,
+            timeout=settings.timeout,
+            default_headers=nobody,
+        )
+        interface: Interface = Responses() if settings.interface == "responses" else ChatCompletions()
+        super().__init__(openai, client, key, settings, interface)
+
+    async def submit_batch(self, key: str, requests: Mapping[str, Request]) -> str:
+        """Hand in requests as a file and make a batch of it."""
+        endpoint = f"/v1{self._interface.path}"
+        lines = (
+            {"custom_id": name, "method": "POST", "url": endpoint, "body": self.body(request)}
+            for name, request in requests.items()
+        )
+        content = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
+        upload = self._client.files.create(file=(f"{key}.jsonl", content), purpose="batch")
+        file = await self._call(upload)
+        create = self._client.batches.create(
+            completion_window="24h",
+            endpoint=endpoint,
+            input_file_id=file.id,
+            metadata={_METADATA: key},
+        )
+        return str((await self._call(create)).id)
+
+    async def find_batch(self, batch: HandedIn) -> BatchSearch:
+        """Look for a batch by the key in its metadata, among those made since."""
+
+        async def search() -> str | None:
+            async for listed in self._client.batches.list(limit=100):  # the newest first
+                if (listed.metadata or {}).get(_METADATA) == batch.key:
+                    return str(listed.id)
+                if listed.created_at < batch.earliest.timestamp():
+                    break
+            return None
+
+        return BatchSearch(await self._call(search()))
+
+    async def batch_state(self, batch: str) -> BatchState:
+        """Tell how far a batch is."""
+        found = await self._call(self._client.batches.retrieve(batch))
+        counts, error, is_too_large = found.request_counts, None, False
+        if found.status == "failed":
+            errors = (found.errors.data if found.errors else None) or []
+            reasons = [entry.message for entry in errors if entry.message]
+            error = without_keys("; ".join(reasons[:3]) or "the provider gave no reason", self._key)
+            is_too_large = any(entry.code == _TOO_LARGE for entry in errors)
+        return BatchState(
+            found.status in _ENDED,
+            counts.completed if counts else 0,
+            counts.failed if counts else 0,
+            error,
+            is_too_large,
+            found.status == "cancelling",
+        )
+
+    async def batch_results(self, batch: str) -> AsyncIterator[tuple[str, Completion | CallFailed]]:
+        """Yield the results of a batch from its two files, that of replies and that of errors."""
+        found = await self._call(self._client.batches.retrieve(batch))
+        for file in (found.output_file_id, found.error_file_id):
+            if file is None:
+                continue
+            content = await self._call(self._client.files.content(file))
+            for line in content.text.split("\n"):  # a reply may hold other characters that end a line
+                if line.strip():
+                    yield self._result(_parsed(line))
+
+    async def cancel_batch(self, batch: str) -> None:
+        """Ask the provider to stop."""
+        await self._call(self._client.batches.cancel(batch))
+
+    def _result(self, line: Mapping[str, Any]) -> tuple[str, Completion | CallFailed]:
+        name, response = str(line.get("custom_id")), line.get("response") or {}
+        status, body = response.get("status_code"), response.get("body")
+        if status == 200:
+            try:
+                return name, self._read(body)
+            except CallFailed as failure:
+                return name, failure
+        error = (body or {}).get("error") if isinstance(body, Mapping) else None
+        error = error or line.get("error") or {}
+        message = without_keys(f"in the batch: {error.get('message') or 'no reason given'}", self._key)
+        code = error.get("code")
+        kind: FailureKind = "timeout" if code == _TIMED_OUT else "status"
+        return name, CallFailed(message, kind=kind, status=status, code=code)
+
+
+def _parsed(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        raise CallFailed(f"the results of the batch are no JSON: {error}", kind="unintelligible") from None

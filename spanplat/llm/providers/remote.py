@@ -1,0 +1,121 @@
+"""What the providers behind an SDK share: asking once, whole or as a stream, and saying what went wrong."""
+
+import json
+from collections.abc import Awaitable, Mapping
+from dataclasses import replace
+from time import perf_counter
+from types import ModuleType
+from typing import Any, TypeVar
+
+from spanplat.llm.allowance import read_allowance
+from spanplat.llm.interfaces.interface import Interface
+from spanplat.llm.keys import HIDDEN, SHORTEST_KEY, without_keys
+from spanplat.llm.provider import CallFailed, Completion, Request
+from spanplat.llm.providers.failures import calling, failure_within
+from spanplat.schemas.model_settings import ModelSettings
+
+NO_KEY = "none"
+"""The SDKs insist on a key; servers that ask for none get this."""
+
+T = TypeVar("T")
+
+
+class RemoteProvider:
+    """Asks through an SDK, whose own retries are off so that ours count.
+
+    Parameters
+    ----------
+    sdk
+        The SDK's module.
+    client
+        Its asynchronous client.
+    key
+        The key that the client sends; None where the server gets none.
+    settings
+        Of the model.
+    interface
+        The wire format it is asked in.
+    """
+
+    def __init__(
+        self, sdk: ModuleType, client: Any, key: str | None, settings: ModelSettings, interface: Interface
+    ) -> None:
+        self._sdk = sdk
+        self._client = client
+        self._key = key
+        self._settings = settings
+        self._interface = interface
+
+    @property
+    def name(self) -> str:
+        """Identify the annotator."""
+        return f"{self._settings.provider}/{self._settings.model}"
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """Return what is sent."""
+        body = self._interface.body(self._settings.model, request, self._settings.reply_format)
+        return {**body, **self._interface.streaming} if self._settings.streams else body
+
+    async def complete(self, request: Request) -> Completion:
+        """Ask once."""
+        started = perf_counter()
+        body = self.body(request)
+        response, headers = await (self._stream(body) if self._settings.streams else self._post(body))
+        return replace(self._read(response), latency=perf_counter() - started, allowance=read_allowance(headers))
+
+    async def close(self) -> None:
+        """Close connections."""
+        await self._client.close()
+
+    async def _post(self, body: Mapping[str, Any]) -> tuple[object, Mapping[str, str]]:
+        import httpx2  # noqa: PLC0415 (comes with the SDKs, and is loaded with them)
+
+        response = await self._call(self._client.post(self._interface.path, body=body, cast_to=httpx2.Response))
+        try:
+            return response.json(), response.headers
+        except ValueError:
+            return response.text, response.headers
+
+    async def _stream(self, body: Mapping[str, Any]) -> tuple[object, Mapping[str, str]]:
+        async def events() -> tuple[list[Any], Mapping[str, str]]:
+            stream = await self._client.post(
+                self._interface.path, body=body, cast_to=object, stream=True, stream_cls=self._sdk.AsyncStream[object]
+            )
+            return [event async for event in stream], stream.response.headers
+
+        received, headers = await self._call(events())
+        whole = self._interface.assemble([event for event in received if isinstance(event, Mapping)])
+        return whole, headers
+
+    async def _call(self, call: Awaitable[T]) -> T:
+        try:
+            return await calling(self._sdk, self._key, call)
+        except CallFailed as failure:
+            if failure.status in (401, 403) and self._key is None:
+                raise CallFailed(
+                    f"{failure}; it was sent no key, because model.base_url is not the provider's own address: "
+                    "name the environment variable with its key in model.key_variable",
+                    status=failure.status,
+                    code=failure.code,
+                ) from None
+            raise
+
+    def _read(self, response: object) -> Completion:
+        if not isinstance(response, Mapping):
+            message = f"the server's response is no JSON object but begins {str(response)[:80]!r}; check model.base_url"
+            raise CallFailed(without_keys(message, self._key), kind="unintelligible")
+        failure = failure_within(response, self._key)
+        if failure is not None:
+            raise failure
+        return self._interface.read(self._without_key(response))
+
+    def _without_key(self, response: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Hide the key in what is to be stored: a gateway may repeat what it was sent."""
+        if (
+            self._key is None
+            or len(self._key) < SHORTEST_KEY
+            or self._key not in (text := json.dumps(response, ensure_ascii=False))
+        ):
+            return response
+        hidden: Mapping[str, Any] = json.loads(text.replace(self._key, HIDDEN))
+        return hidden
