@@ -48,6 +48,8 @@ def read_arrival(settings: PlatformSettings, query: Mapping[str, str]) -> Arriva
     InvalidInput
         If the platform's parameters are missing, too long, or hold control characters.
     """
+    signature = settings.signed.parameter if settings.signed else None  # a token is long, and checked on its own
+    query = {name: value for name, value in query.items() if name != signature}
     if any(len(value) > MAX_PARAMETER_LENGTH for value in query.values()):
         raise InvalidInput(f"a parameter of the link is longer than {MAX_PARAMETER_LENGTH} characters")
     if not all(value.isprintable() for value in query.values()):

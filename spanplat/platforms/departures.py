@@ -8,6 +8,14 @@ from spanplat.schemas.platform import PlatformSettings
 
 PROLIFIC_COMPLETE = "https://app.prolific.com/submissions/complete?cc={code}"
 MTURK_HOSTS = frozenset({"www.mturk.com", "workersandbox.mturk.com"})
+MTURK_FRAMES = (
+    "www.mturk.com",
+    "worker.mturk.com",
+    "workersandbox.mturk.com",
+    "requester.mturk.com",
+    "requestersandbox.mturk.com",
+)
+"""Hosts that show a task in a frame, and to which the way back may lead."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +43,10 @@ def departure(settings: PlatformSettings, outcome: str, parameters: Mapping[str,
     code: str | None = getattr(settings.codes, outcome)
     if settings.service == "mturk":
         host = _mturk_host(parameters.get("turkSubmitTo", ""))
-        if host is None or outcome == "no_consent":
+        if host is None:
             return Departure(code)
+        if outcome == "no_consent":  # the task is given back there, and nothing is handed in
+            return Departure()
         fields = {"assignmentId": parameters.get("assignmentId", ""), "outcome": outcome}
         return Departure(code, post_to=f"https://{host}/mturk/externalSubmit", post_fields=fields)
     pattern = str(settings.completion_url) if settings.completion_url else None
