@@ -1,24 +1,23 @@
 """Agreement between two campaigns, or between the annotators of one: choosing what is compared, computing, storing by signature."""
 
-import hashlib
-import json
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from spanplat import __version__
 from spanplat.db import Database
 from spanplat.errors import InvalidInput
 from spanplat.metrics import Comparison
+from spanplat.metrics.joint_report import gamma_report
 from spanplat.metrics.mathet import GammaOptions
-from spanplat.metrics.report import agreement_report, gamma_report
-from spanplat.models import AgreementResult, Campaign
-from spanplat.models.statements import insert_absent
+from spanplat.metrics.report import StagedReport
 from spanplat.services.campaigns import find_campaign
+from spanplat.services.importing.progress import OnProgress, ignore_progress
+from spanplat.services.report_means import mean_of_reports
+from spanplat.services.results import Computation, Request, ResultKind, Tell, compute, part_of, sign
+from spanplat.services.revisions import data_revision
 from spanplat.services.sides import (
     Alignment,
     Filters,
@@ -27,10 +26,21 @@ from spanplat.services.sides import (
     align,
     align_annotators,
     align_jointly,
+    align_within,
     categories_of,
-    data_revision,
+    count_annotators,
+    count_spans,
     load_side,
+    outputs_of,
+    restrict,
 )
+
+MOST_NAMED = 3
+"""Datasets that a message names."""
+SECONDS_PER_SPAN = 1.5e-4
+SECONDS_PER_SPAN_OF_ALL = 1e-3
+SECONDS_PER_PAIR_OF_ANNOTATORS = 0.02
+"""About what one core takes; a pair of annotators costs that much however little they share."""
 
 
 @dataclass(frozen=True)
@@ -50,20 +60,15 @@ class AgreementOptions:
     filters: Filters = field(default_factory=Filters)
 
 
-@dataclass(frozen=True)
-class Request:
-    """What is to be computed: two campaigns at a revision of their data, and the options."""
-
-    reference: Campaign
-    hypothesis: Campaign
-    options: AgreementOptions
-    signature: str
-
-
 def compute_agreement(
-    database: Database, reference: str, hypothesis: str, options: AgreementOptions | None = None
+    database: Database,
+    reference: str,
+    hypothesis: str,
+    options: AgreementOptions | None = None,
+    *,
+    on_progress: OnProgress = ignore_progress,
 ) -> dict[str, Any]:
-    """Return the agreement between two campaigns, computing it unless it is stored for the same data and options.
+    """Return the agreement between two campaigns, computing what of it is not stored for the same data and options.
 
     Parameters
     ----------
@@ -73,11 +78,14 @@ def compute_agreement(
         Slugs; the same one twice compares the annotators of one campaign.
     options
         How to compare.
+    on_progress
+        Told how far it is.
 
     Returns
     -------
     dict
-        The figures with the two sides, the numbers of outputs, the reasons of undefined figures, and the signature.
+        The figures with the two sides, the numbers of outputs, the reasons of undefined figures, and the signature. ``ceiling`` has
+        those of the reference's annotators among themselves where it has several and is one side (rule first, each or group).
 
     Raises
     ------
@@ -86,61 +94,38 @@ def compute_agreement(
     InvalidInput
         If nothing can be compared, with what to do about it.
     """
-    with database.reading() as session:
-        request = make_request(session, reference, hypothesis, options or AgreementOptions())
-        stored = _stored(session, request)
-        if stored is not None:
-            return stored
-        sides, categories = load_sides(session, request)
-    result = _compute(request, sides, categories)
-    with database.transaction() as session:
-        insert_absent(session, AgreementResult, [{"signature": request.signature, "value": result}])
-    return result
+    return compute(database, AGREEMENT, (reference, hypothesis), options or AgreementOptions(), on_progress=on_progress)
 
 
-def stored_agreement(
-    session: Session, reference: str, hypothesis: str, options: AgreementOptions | None = None
-) -> dict[str, Any] | None:
-    """Return the agreement if it is stored for the present data, else None; raises as `compute_agreement` does."""
-    request = make_request(session, reference, hypothesis, options or AgreementOptions())
-    return _stored(session, request)
-
-
-def make_request(session: Session, reference: str, hypothesis: str, options: AgreementOptions) -> Request:
+def make_request(
+    session: Session, reference: str, hypothesis: str, options: AgreementOptions
+) -> Request[AgreementOptions]:
     """Name a computation: campaigns, revision of their data, options and version, digested into a signature."""
-    campaigns = find_campaign(session, reference), find_campaign(session, hypothesis)
-    named = {
-        "measure": "agreement",
-        "reference": [reference, data_revision(session, campaigns[0])],
-        "hypothesis": [hypothesis, data_revision(session, campaigns[1])],
-        "options": asdict(options),
-        "version": __version__,
-    }
-    digest = hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()[:16]
-    parts = [
+    return sign(
+        session,
         "agreement",
-        f"ref:{reference}@{named['reference'][1]}",  # type: ignore[index]
-        f"hyp:{hypothesis}@{named['hypothesis'][1]}",  # type: ignore[index]
-        f"rules:{options.reference_rule},{options.hypothesis_rule}",
-        f"matching:{options.matching}",
-        f"empty:{options.empty}",
-        f"samples:{options.samples}",
-        f"seed:{options.seed}",
-        f"bootstrap:{options.bootstrap}",
-        f"offsets:{options.offsets}",
-        f"options:{digest}",
-        f"v:{__version__}",
-    ]
-    return Request(*campaigns, options, "|".join(parts))
+        [find_campaign(session, reference), find_campaign(session, hypothesis)],
+        options,
+        extra=third_revision(session, options),
+        shown=(
+            f"rules:{options.reference_rule},{options.hypothesis_rule}",
+            f"matching:{options.matching}",
+            f"empty:{options.empty}",
+            f"samples:{options.samples}",
+            f"seed:{options.seed}",
+            f"bootstrap:{options.bootstrap}",
+            f"offsets:{options.offsets}",
+        ),
+    )
 
 
-def _stored(session: Session, request: Request) -> dict[str, Any] | None:
-    stored = select(AgreementResult.value).where(AgreementResult.signature == request.signature)
-    value: dict[str, Any] | None = session.scalar(stored)
-    return value
+def third_revision(session: Session, options: AgreementOptions) -> str:
+    """Return the state of the data of the campaign whose outputs alone count; empty where there is none."""
+    slug = options.filters.shared_with
+    return data_revision(session, find_campaign(session, slug)) if slug else ""
 
 
-def load_sides(session: Session, request: Request) -> tuple[tuple[Side, Side], dict[str, str]]:
+def load_sides(session: Session, request: Request[AgreementOptions]) -> tuple[tuple[Side, Side], dict[str, str]]:
     """Load reference and hypothesis (the same object where they are one campaign), and name by key of their categories.
 
     Raises
@@ -160,48 +145,141 @@ def load_sides(session: Session, request: Request) -> tuple[tuple[Side, Side], d
     return (reference, load_side(session, request.hypothesis, keys, filters, resolved=resolved)), categories
 
 
-def _compute(request: Request, sides: tuple[Side, Side], categories: dict[str, str]) -> dict[str, Any]:
-    reference, hypothesis = sides
-    rules = Rule.parse(request.options.reference_rule), Rule.parse(request.options.hypothesis_rule)
-    if "all" in (rules[0].name, rules[1].name):
-        return _compute_jointly(request, reference, rules[0], hypothesis, rules[1])
-    alignments = _alignments(reference, rules[0], hypothesis, rules[1])
-    if not alignments:
-        raise InvalidInput(_nothing_in_common(reference, hypothesis))
-    options = request.options
-    if len(alignments) > 1:
-        options = replace(options, bootstrap=0)  # an interval of one pair of annotators says nothing about their mean
-    reports = [_figures(alignment, reference, hypothesis, categories, options) for alignment in alignments]
-    figures = reports[0] if len(reports) == 1 else mean_of_reports(reports)
-    if options.bootstrap < request.options.bootstrap:
-        figures["undefined"]["intervals"] = "figures that are means over pairs of annotators have no interval"
-    compared = {reference.works[row].output_id for alignment in alignments for row in alignment.reference}
-    return {
-        "reference": _side_of(reference, rules[0], [alignment.reference for alignment in alignments]),
-        "hypothesis": _side_of(hypothesis, rules[1], [alignment.hypothesis for alignment in alignments]),
-        **figures,
-        **_coverage(reference, hypothesis, compared),
-        "signature": request.signature,
-        "version": __version__,
-    }
+class AgreementComputation:
+    """The figures of two sides, one after the other.
+
+    Parameters
+    ----------
+    sides
+        Reference and hypothesis, the same object where they are one campaign.
+    categories
+        Names by key.
+    options
+        How to compare.
+
+    Raises
+    ------
+    InvalidInput
+        If nothing can be compared, with what to do about it.
+    """
+
+    def __init__(self, sides: tuple[Side, Side], categories: dict[str, str], options: AgreementOptions) -> None:
+        self._reference, self._hypothesis = sides
+        self._categories = categories
+        self._options = options
+        self._rules = Rule.parse(options.reference_rule), Rule.parse(options.hypothesis_rule)
+        self._alignments = _alignments(self._reference, self._rules[0], self._hypothesis, self._rules[1])
+        if not self._alignments:
+            raise InvalidInput(_nothing_in_common(self._reference, self._hypothesis))
+        self._reports = [self._report(alignment, sides) for alignment in self._alignments]
+
+    def compute(self, stage: str, tell: Tell) -> dict[str, Any]:
+        """Return the figures of a stage."""
+        if stage == "headline":
+            return self._headline()
+        if stage == "gamma":
+            return self._gamma(tell)
+        return self._intervals() if stage == "intervals" else self._ceiling()
+
+    def _headline(self) -> dict[str, Any]:
+        compared = {self._reference.works[row].output_id for pairs in self._alignments for row in pairs.reference}
+        return {
+            "reference": _side_of(self._reference, self._rules[0], [pairs.reference for pairs in self._alignments]),
+            "hypothesis": _side_of(self._hypothesis, self._rules[1], [pairs.hypothesis for pairs in self._alignments]),
+            **_mean([report.headline() for report in self._reports]),
+            **_coverage(self._reference, self._hypothesis, compared),
+        }
+
+    def _gamma(self, tell: Tell) -> dict[str, Any]:
+        parts = []
+        for place, report in enumerate(self._reports):
+            parts.append(report.gamma(part_of(tell, place, len(self._reports))))
+            tell(place + 1, len(self._reports))
+        return _mean(parts)
+
+    def _intervals(self) -> dict[str, Any]:
+        if len(self._reports) == 1:
+            report = self._reports[0]
+            if self._options.bootstrap and not report.has_gamma:  # its figures were stored by an earlier computation
+                report.gamma()
+            return report.intervals(self._options.bootstrap)
+        # An interval of one pair of annotators says nothing about their mean.
+        reason = {"intervals": "figures that are means over pairs of annotators have no interval"}
+        return {"intervals": {}, "undefined": reason if self._options.bootstrap else {}}
+
+    def _ceiling(self) -> dict[str, Any]:
+        """Compare the reference's annotators with each other on the outputs that the hypothesis completed too.
+
+        The hypothesis's own figures on the same outputs stand beside, for figures on other outputs may differ for that reason alone.
+        """
+        one_side = {rule.name for rule in self._rules} <= {"first", "each", "group"}
+        shared = np.array(sorted({work.output_id for work in self._hypothesis.works}), dtype=np.int64)
+        within = restrict(align_within(self._reference, self._rules[0]), self._reference, shared)
+        if not one_side or self._reference is self._hypothesis or not len(within):
+            return {"ceiling": None}
+        report = self._report(within, (self._reference, self._reference))
+        figures = {**report.headline(), **report.gamma(), **report.intervals(self._options.bootstrap)}
+        kept = {name: figures[name] for name in ("char", "gamma", "s_empty", "pearson", "intervals")}
+        outputs = np.unique(outputs_of(self._reference, within.reference))
+        same = self._report(
+            restrict(self._alignments[0], self._reference, outputs), (self._reference, self._hypothesis)
+        )
+        own = {**same.headline(), **same.intervals(self._options.bootstrap)}
+        rule = self._rules[0] if self._rules[0].name == "group" else Rule("first")
+        return {
+            "ceiling": {
+                "rules": [str(rule), "each"],
+                "outputs": len(outputs),
+                **kept,
+                "hypothesis": {name: own[name] for name in ("outputs", "char", "intervals")},
+            }
+        }
+
+    def _report(self, alignment: Alignment, sides: tuple[Side, Side]) -> StagedReport:
+        options, strata = self._options, dict[str, np.ndarray[Any, np.dtype[np.int64]]]()
+        if options.by is not None:
+            names = [getattr(sides[0].works[row], options.by) for row in alignment.reference]
+            strata[options.by] = np.unique(names, return_inverse=True)[1].astype(np.int64)
+        pair = Comparison(
+            sides[0].spans.select(alignment.reference),
+            sides[1].spans.select(alignment.hypothesis),
+            tuple(self._categories.values()),
+            strata,
+        )
+        return StagedReport(
+            pair,
+            matching=options.matching,
+            empty=options.empty,
+            by=options.by,
+            gamma=GammaOptions(n_samples=options.samples, seed=options.seed),
+        )
 
 
-def _compute_jointly(
-    request: Request, reference: Side, reference_rule: Rule, hypothesis: Side, hypothesis_rule: Rule
-) -> dict[str, Any]:
-    """Compute one γ over all annotators of each output, of both sides together; no other measure takes more than two."""
-    joint = align_jointly(reference, reference_rule, hypothesis, hypothesis_rule)
-    if not joint.groups:
-        raise InvalidInput(_nothing_in_common(reference, hypothesis))
-    options = GammaOptions(n_samples=request.options.samples, seed=request.options.seed)
-    return {
-        "reference": _side_of(reference, reference_rule, [joint.reference_rows]),
-        "hypothesis": _side_of(hypothesis, hypothesis_rule, [joint.hypothesis_rows]),
-        **gamma_report(joint.groups, options, n_bootstrap=request.options.bootstrap),
-        **_coverage(reference, hypothesis, joint.outputs),
-        "signature": request.signature,
-        "version": __version__,
-    }
+class JointComputation:
+    """One γ over all annotators of each output, of both sides together; no other measure takes more than two."""
+
+    def __init__(self, sides: tuple[Side, Side], options: AgreementOptions) -> None:
+        self._reference, self._hypothesis = sides
+        self._options = options
+        self._rules = Rule.parse(options.reference_rule), Rule.parse(options.hypothesis_rule)
+        self._joint = align_jointly(self._reference, self._rules[0], self._hypothesis, self._rules[1])
+        if not self._joint.groups:
+            raise InvalidInput(_nothing_in_common(self._reference, self._hypothesis))
+
+    def compute(self, stage: str, tell: Tell) -> dict[str, Any]:
+        """Return the figures of a stage: what is compared, and then γ with its interval."""
+        if stage == "headline":
+            return {
+                "reference": _side_of(self._reference, self._rules[0], [self._joint.reference_rows]),
+                "hypothesis": _side_of(self._hypothesis, self._rules[1], [self._joint.hypothesis_rows]),
+                **_coverage(self._reference, self._hypothesis, self._joint.outputs),
+            }
+        if stage != "gamma":
+            return {"ceiling": None} if stage == "ceiling" else {}
+        options = GammaOptions(n_samples=self._options.samples, seed=self._options.seed)
+        report = gamma_report(self._joint.groups, options, n_bootstrap=self._options.bootstrap, on_done=tell)
+        del report["outputs"]
+        return report
 
 
 def _coverage(reference: Side, hypothesis: Side, compared: set[int]) -> dict[str, int]:
@@ -219,28 +297,8 @@ def _alignments(reference: Side, reference_rule: Rule, hypothesis: Side, hypothe
     return [alignment] if len(alignment) else []
 
 
-def _figures(
-    alignment: Alignment, reference: Side, hypothesis: Side, categories: dict[str, str], options: AgreementOptions
-) -> dict[str, Any]:
-    strata: dict[str, np.ndarray[Any, np.dtype[np.int64]]] = {}
-    if options.by is not None:
-        names = [getattr(reference.works[row], options.by) for row in alignment.reference]
-        strata[options.by] = np.unique(names, return_inverse=True)[1].astype(np.int64)
-    pair = Comparison(
-        reference.spans.select(alignment.reference),
-        hypothesis.spans.select(alignment.hypothesis),
-        tuple(categories.values()),
-        strata,
-    )
-    return agreement_report(
-        pair,
-        matching=options.matching,
-        empty=options.empty,
-        seed=options.seed,
-        n_samples=options.samples,
-        n_bootstrap=options.bootstrap,
-        by=options.by,
-    )
+def _mean(figures: list[dict[str, Any]]) -> dict[str, Any]:
+    return figures[0] if len(figures) == 1 else mean_of_reports(figures)
 
 
 def _side_of(side: Side, rule: Rule, rows: Sequence[np.ndarray[Any, np.dtype[np.int64]]]) -> dict[str, Any]:
@@ -254,40 +312,48 @@ def _nothing_in_common(reference: Side, hypothesis: Side) -> str:
             return f"campaign {side.campaign!r} has no completed annotation of the chosen outputs; finish it, or widen the filters"
     if reference.campaign == hypothesis.campaign:
         return (
-            f"campaign {reference.campaign!r} is compared with itself; choose two of its annotators with --ref-rule group=K "
-            "--hyp-rule group=L, or the mean over all pairs with --ref-rule pairs"
+            f"campaign {reference.campaign!r} is compared with itself; choose two of its annotators with the rules group=K and "
+            "group=L (--ref-rule and --hyp-rule), or the mean over all pairs with the rule pairs"
         )
     return (
-        f"{reference.campaign!r} ({len(reference.works)} annotations) and {hypothesis.campaign!r} ({len(hypothesis.works)}) share no "
-        "output under these rules and filters; compare campaigns over the same dataset, split and systems"
+        f"{reference.campaign!r} and {hypothesis.campaign!r} share no output under these rules and filters: the first has "
+        f"{_contents(reference)}, the second {_contents(hypothesis)}; compare campaigns over the same dataset, split and systems"
     )
 
 
-def mean_of_reports(reports: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Average reports figure by figure, leaving undefined ones out; numbers of outputs and cells of the confusion matrix add up.
-
-    A figure keeps the reason of its being undefined only if no report has it.
-    """
-    listed = list(reports)
-    merged: dict[str, Any] = {}
-    for name in listed[0]:
-        values = [report[name] for report in listed if name in report]
-        merged[name] = _mean_of(name, values)
-    return merged
+def _contents(side: Side) -> str:
+    """Say what a side annotated, in short."""
+    sources = sorted({f"{work.dataset}/{work.split}" for work in side.works})
+    more = f" and {len(sources) - MOST_NAMED} more" if len(sources) > MOST_NAMED else ""
+    return f"{len(side.works)} annotations of {', '.join(sources[:MOST_NAMED])}{more}"
 
 
-def _mean_of(name: str, values: list[Any]) -> Any:
-    if name == "undefined":
-        return {path: reason for path, reason in values[0].items() if all(path in value for value in values)}
-    if all(isinstance(value, dict) for value in values):
-        return mean_of_reports(values) if values[0] else {}
-    if name == "matrix":
-        return np.sum([np.array(value) for value in values], axis=0).tolist()
-    numbers = [value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
-    if name == "outputs":
-        return sum(numbers)
-    if all(value == values[0] for value in values):  # parameters, and figures on which all agree
-        return values[0]
-    if numbers and all(value is None or isinstance(value, (int, float)) for value in values):
-        return sum(numbers) / len(numbers)
-    return values[0]
+def _request(session: Session, campaigns: Sequence[str], options: AgreementOptions) -> Request[AgreementOptions]:
+    return make_request(session, campaigns[0], campaigns[1], options)
+
+
+def _estimate(session: Session, request: Request[AgreementOptions]) -> float:
+    spans = count_spans(session, request.campaigns)
+    rules = {Rule.parse(rule).name for rule in (request.options.reference_rule, request.options.hypothesis_rule)}
+    if "pairs" not in rules:
+        return spans * (SECONDS_PER_SPAN_OF_ALL if "all" in rules else SECONDS_PER_SPAN)
+    annotators = [count_annotators(session, campaign) for campaign in request.campaigns]
+    return spans * SECONDS_PER_SPAN + annotators[0] * annotators[1] * SECONDS_PER_PAIR_OF_ANNOTATORS
+
+
+def _load(session: Session, request: Request[AgreementOptions]) -> Computation:
+    sides, categories = load_sides(session, request)
+    if "all" in (request.options.reference_rule, request.options.hypothesis_rule):
+        return JointComputation(sides, request.options)
+    return AgreementComputation(sides, categories, request.options)
+
+
+AGREEMENT = ResultKind(
+    "agreement",
+    {"headline": 0.15, "gamma": 0.45, "intervals": 0.2, "ceiling": 0.2},
+    AgreementOptions,
+    _request,
+    _estimate,
+    _load,
+)
+"""Agreement of two campaigns: the quick figures, γ, intervals, and the people among themselves."""

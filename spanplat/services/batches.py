@@ -1,17 +1,17 @@
 """Building batches: which items stand together, where the checks go, and how many annotators each batch gets."""
 
 import random
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from itertools import cycle, islice
+from typing import NamedTuple
 
 from spanplat.models import ItemRole
 from spanplat.schemas.assignment import AnnotatorSettings, BatchSettings
 
 
-@dataclass(frozen=True)
-class PlannedItem:
+class PlannedItem(NamedTuple):
     """An item that can be put into batches; ``number`` counts the campaign's items."""
 
     number: int
@@ -20,6 +20,18 @@ class PlannedItem:
     system: str = ""
     example: str = ""
     split: str = ""
+    length: int = 0
+    """Characters of the longest output."""
+    fields: tuple[tuple[str, str], ...] = ()
+    """What stands in the fields of the source that batches are balanced over, by ``source.<field>``."""
+
+    def feature(self, name: str, lengths: Sequence[int]) -> Hashable:
+        """Return the stratum this item belongs to by one feature."""
+        if name == "length":
+            return bisect_right(lengths, self.length)
+        if name.startswith("source."):
+            return dict(self.fields).get(name, "")
+        return str(getattr(self, name))
 
 
 def plan_batches(
@@ -43,13 +55,12 @@ def plan_batches(
         The batches, each in the order shown.
     """
     rng = random.Random(settings.seed)  # noqa: S311
-    batches = _sample(regular, settings, rng) if settings.sampling == "sample" else _partition(regular, settings, rng)
+    batches = [batch for items, count in _apart(regular, settings) for batch in _draw(items, count, settings, rng)]
     attention_supply, gold_supply = _supply(attention, rng), _supply(gold, rng)
     planned = []
     for batch in batches:
         checks = [*islice(attention_supply, settings.attention), *islice(gold_supply, settings.gold)]
-        tutorial = [PlannedItem(item.number, ItemRole.TUTORIAL, item.check) for item in gold if item not in checks]
-        planned.append([*tutorial[: settings.tutorial], *_mix(batch, checks, settings.positions, rng)])
+        planned.append(_mix(batch, checks, settings.positions, rng))
     return planned
 
 
@@ -81,6 +92,29 @@ def plan_seats(batches: int, settings: AnnotatorSettings, groups: Sequence[str],
     ]
 
 
+def _apart(items: Sequence[PlannedItem], settings: BatchSettings) -> list[tuple[list[PlannedItem], int]]:
+    """Put items that must not share a batch apart, each part with the number of batches to sample from it.
+
+    Shares are by size, at least one batch each; the largest parts make up for what rounding takes or gives.
+    """
+    parts: dict[Hashable, list[PlannedItem]] = defaultdict(list)
+    for item in items:
+        mixed = "length" in settings.balance
+        parts[0 if mixed else item.feature("length", settings.lengths)].append(item)
+    ordered = [parts[stratum] for stratum in sorted(parts, key=repr)] or [[]]
+    wanted = settings.batches or 1
+    counts = [max(1, round(wanted * len(part) / max(1, len(items)))) for part in ordered]
+    largest = max(range(len(ordered)), key=lambda position: len(ordered[position]))
+    counts[largest] = max(1, counts[largest] + wanted - sum(counts))
+    return list(zip(ordered, counts, strict=True))
+
+
+def _draw(
+    items: Sequence[PlannedItem], count: int, settings: BatchSettings, rng: random.Random
+) -> list[list[PlannedItem]]:
+    return _sample(items, count, settings, rng) if settings.sampling == "sample" else _partition(items, settings, rng)
+
+
 def _partition(items: Sequence[PlannedItem], settings: BatchSettings, rng: random.Random) -> list[list[PlannedItem]]:
     if settings.regular == 0 or not items:
         return [[]]
@@ -88,12 +122,14 @@ def _partition(items: Sequence[PlannedItem], settings: BatchSettings, rng: rando
     return [ordered[first : first + settings.regular] for first in range(0, len(ordered), settings.regular)]
 
 
-def _sample(items: Sequence[PlannedItem], settings: BatchSettings, rng: random.Random) -> list[list[PlannedItem]]:
+def _sample(
+    items: Sequence[PlannedItem], count: int, settings: BatchSettings, rng: random.Random
+) -> list[list[PlannedItem]]:
     """Draw each batch without repeats inside it, going through all items before any comes again."""
     size = min(settings.regular, len(items))
     pool: list[PlannedItem] = []
     batches = []
-    for _ in range(settings.batches or 1):
+    for _ in range(count):
         batch, pool = pool[:size], pool[size:]
         if len(batch) < size:
             fresh = _balanced(items, settings, rng)
@@ -111,7 +147,7 @@ def _balanced(items: Sequence[PlannedItem], settings: BatchSettings, rng: random
         return shuffled
     strata: dict[Hashable, list[PlannedItem]] = defaultdict(list)
     for item in shuffled:
-        strata[tuple(getattr(item, name) for name in settings.balance)].append(item)
+        strata[tuple(item.feature(name, settings.lengths) for name in settings.balance)].append(item)
     # The j-th of a stratum's n items belongs at (j + 1/2) / n of the way through.
     placed = [
         ((position + 0.5) / len(stratum), order, item)
@@ -140,4 +176,5 @@ def _mix(
             fixed = random.Random(total)  # noqa: S311
             places = sorted(fixed.sample(range(total), len(checks)))
     regular, check = iter(items), iter(checks)
-    return [next(check) if place in set(places) else next(regular) for place in range(total)]
+    taken = frozenset(places)
+    return [next(check) if place in taken else next(regular) for place in range(total)]

@@ -2,9 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from sqlalchemy import insert, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from spanplat.errors import Conflict, NotFound
@@ -21,10 +21,14 @@ from spanplat.models import (
     ItemRole,
     JudgedSpan,
 )
+from spanplat.models.statements import insert_in_order, insert_rows
+from spanplat.platforms.rules import refusals
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.definition_file import define
+from spanplat.services.audit import log_event
 from spanplat.services.definitions import definition_of
 from spanplat.services.plans import CampaignPlan, ItemPlan, plan_campaign
+from spanplat.services.suggestions import take_suggestions
 
 TRANSITIONS: dict[str, frozenset[str]] = {
     CampaignStatus.DRAFT: frozenset({CampaignStatus.OPEN}),
@@ -44,40 +48,87 @@ def create_campaign(session: Session, plan: CampaignPlan) -> Campaign:
     campaign = add_campaign(
         session, definition, CampaignStatus.OPEN if definition.kind == "llm" else CampaignStatus.DRAFT
     )
-    item_ids = _store_items(session, campaign, plan.items)
-    batches = [Batch(campaign_id=campaign.id, number=number) for number in range(1, len(plan.batches) + 1)]
-    session.add_all(batches)
-    session.flush()
-    session.execute(
-        insert(BatchItem),
+    store_plan(session, campaign, plan)
+    log_event(session, "campaign.created", campaign.slug, definition_sha256=campaign.definition_sha256)
+    return campaign
+
+
+def store_plan(
+    session: Session, campaign: Campaign, plan: CampaignPlan, *, known: Mapping[str, int] | None = None, first: int = 1
+) -> None:
+    """Store the items, batches and open seats of a plan.
+
+    Parameters
+    ----------
+    session, campaign, plan
+        What to store, and where.
+    known
+        Items that carry a check and are stored already, by the check's name.
+    first
+        Number of the first batch.
+    """
+    definition, known = plan.definition, known or {}
+    fresh = [item for item in plan.items if (item.check or "") not in known]
+    stored = iter(_store_items(session, campaign, fresh))
+    item_ids = [known.get(item.check or "") or next(stored) for item in plan.items]
+    numbers = range(first, first + len(plan.batches))
+    batches = insert_in_order(
+        session,
+        Batch,
+        [{"campaign_id": campaign.id, "number": number} for number in numbers],
+        Batch.campaign_id == campaign.id,
+    )
+    insert_rows(
+        session,
+        BatchItem,
         [
             {
-                "batch_id": batch.id,
+                "batch_id": batch_id,
                 "position": position,
                 "item_id": item_ids[item.number],
                 "role": item.role,
                 "check_name": item.check,
             }
-            for batch, planned in zip(batches, plan.batches, strict=True)
+            for batch_id, planned in zip(batches, plan.batches, strict=True)
             for position, item in enumerate(planned, start=1)
         ],
     )
-    session.execute(
-        insert(Assignment),
+    insert_rows(
+        session,
+        Assignment,
         [
             {
                 "campaign_id": campaign.id,
-                "batch_id": batch.id,
+                "batch_id": batch_id,
                 "slot": slot,
                 "repeat": slot if definition.model is not None else 0,
                 "group": group,
                 "status": AssignmentStatus.OPEN,
             }
-            for batch, seats in zip(batches, plan.seats, strict=True)
+            for batch_id, seats in zip(batches, plan.seats, strict=True)
             for slot, group in enumerate(seats)
         ],
     )
-    return campaign
+
+
+def require_allowed(definition: CampaignDefinition) -> None:
+    """Make sure that the rules of the campaign's platform refuse nothing of it.
+
+    Raises
+    ------
+    Conflict
+        If they do; the message says which part, why, and whose rule it is.
+    """
+    refused = [f"{finding.path}: {finding.message} ({finding.source.title})" for finding in refusals(definition)]
+    if refused:
+        told = "\n".join(refused)
+        raise Conflict(f"the platform's rules do not allow {definition.slug!r} as it is; mend the definition:\n{told}")
+
+
+def digest_of(definition: CampaignDefinition) -> str:
+    """Return the digest a definition is frozen under."""
+    content = definition.model_dump(mode="json")
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def add_campaign(session: Session, definition: CampaignDefinition, status: CampaignStatus) -> Campaign:
@@ -89,7 +140,7 @@ def add_campaign(session: Session, definition: CampaignDefinition, status: Campa
         kind=definition.kind,
         status=status,
         definition=content,
-        definition_sha256=hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest(),
+        definition_sha256=digest_of(definition),
     )
     session.add(campaign)
     session.flush()
@@ -140,7 +191,8 @@ def set_status(session: Session, slug: str, status: CampaignStatus) -> Campaign:
     NotFound
         If there is no such campaign.
     Conflict
-        If the campaign cannot go from its present status to the one asked for.
+        If the campaign cannot go from its present status to the one asked for, has nothing to suggest, or is to open although the
+        platform's rules refuse it.
     """
     campaign = find_campaign(session, slug)
     if campaign.status == status:
@@ -151,6 +203,11 @@ def set_status(session: Session, slug: str, status: CampaignStatus) -> Campaign:
         )
     if status not in TRANSITIONS[campaign.status]:
         raise Conflict(f"campaign {slug!r} is {campaign.status} and cannot become {status}")
+    if status == CampaignStatus.OPEN:
+        require_allowed(definition_of(campaign))
+    if campaign.status == CampaignStatus.DRAFT and definition_of(campaign).spans.suggestions_from is not None:
+        take_suggestions(session, campaign)
+    log_event(session, f"campaign.{status}", slug, before=campaign.status)
     campaign.status = status
     session.flush()
     return campaign
@@ -163,10 +220,20 @@ def clone_campaign(session: Session, slug: str, new: str) -> Campaign:
     ------
     NotFound, SelectionError, InvalidInput
         If the original does not exist, the new name is taken, or the original was imported.
+    Conflict
+        If the rules of the platform refuse the definition, which may have been opened before they did.
     """
-    definition = definition_of(find_campaign(session, slug))
-    content = definition.model_dump(mode="json") | {"slug": new}
-    return create_campaign(session, plan_campaign(session, define(content, f"clone of {slug}")))
+    content = definition_of(find_campaign(session, slug)).model_dump(mode="json") | {"slug": new}
+    plan = plan_campaign(session, define(content, f"clone of {slug}"))
+    try:
+        require_allowed(plan.definition)
+    except Conflict as error:
+        raise Conflict(
+            f"{error}\nNothing was made. In the browser, New campaign starts a draft from {slug!r} and shows where to change this; or "
+            f"change it in the definition that spanplat campaign show {slug} --json prints, and give that to: "
+            "spanplat campaign create FILE"
+        ) from error
+    return create_campaign(session, plan)
 
 
 def start_link(campaign: Campaign, base_url: str) -> str:
@@ -186,23 +253,25 @@ def start_link(campaign: Campaign, base_url: str) -> str:
 
 def _store_items(session: Session, campaign: Campaign, plans: Sequence[ItemPlan]) -> list[int]:
     kind = definition_of(campaign).item.kind
-    items = [
-        Item(campaign_id=campaign.id, kind=kind if plan.role == ItemRole.REGULAR else "output", aspect=plan.aspect)
+    rows = [
+        {
+            "campaign_id": campaign.id,
+            "kind": kind if plan.role == ItemRole.REGULAR else "output",
+            "aspect": plan.aspect,
+        }
         for plan in plans
     ]
-    session.add_all(items)
-    session.flush()
+    ids = insert_in_order(session, Item, rows, Item.campaign_id == campaign.id)
     outputs = [
-        {"item_id": item.id, "position": position, "output_id": output.id}
-        for item, plan in zip(items, plans, strict=True)
+        {"item_id": item_id, "position": position, "output_id": output.id}
+        for item_id, plan in zip(ids, plans, strict=True)
         for position, output in enumerate(plan.outputs)
     ]
-    session.execute(insert(ItemOutput), outputs)
+    insert_rows(session, ItemOutput, outputs)
     judged = [
-        {"item_id": item.id, "span_id": plan.judged_span_id}
-        for item, plan in zip(items, plans, strict=True)
+        {"item_id": item_id, "span_id": plan.judged_span_id}
+        for item_id, plan in zip(ids, plans, strict=True)
         if plan.judged_span_id is not None
     ]
-    if judged:
-        session.execute(insert(JudgedSpan), judged)
-    return [item.id for item in items]
+    insert_rows(session, JudgedSpan, judged)
+    return ids

@@ -1,12 +1,18 @@
 """Listing datasets and what they hold."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, literal, select
 from sqlalchemy.orm import Session
 
 from spanplat.errors import NotFound
-from spanplat.models import Dataset, Example, Output, System
+from spanplat.models import Dataset, Example, Item, ItemOutput, Output, System
+from spanplat.services.search import SearchPlace, Stretch, contains, excerpt, excerpt_with_hit
+
+SOURCE_EXCERPT = 200
+"""Code points of a source around what was searched for."""
 
 
 @dataclass(frozen=True)
@@ -58,3 +64,128 @@ def _summary(session: Session, dataset: Dataset) -> DatasetSummary:
         {split: count for count, split in by_split},
         {system: count for count, system in by_system},
     )
+
+
+@dataclass(frozen=True)
+class OutputRow:
+    """One text of a dataset, as a list of them shows it."""
+
+    id: int
+    split: str
+    key: str
+    system: str
+    text: Sequence[Stretch]
+    """All of it, with the places that contain what is searched for."""
+    has_source: bool
+    source_excerpt: Sequence[Stretch]
+    """Of the source, where that is searched and contains it; else empty."""
+    campaigns: int
+    """Campaigns that annotated it."""
+
+
+@dataclass(frozen=True)
+class OutputFilter:
+    """Which texts of a dataset are listed; empty values leave nothing out."""
+
+    split: str = ""
+    system: str = ""
+    key: str = ""
+    search: str = ""
+    """What is contained, ignoring case, in what `place` names."""
+    place: SearchPlace = "text"
+
+    @property
+    def searches_sources(self) -> bool:
+        """Whether sources are searched."""
+        return bool(self.search) and self.place != "text"
+
+
+def count_outputs(session: Session, slug: str, wanted: OutputFilter) -> int:
+    """Return how many texts fit."""
+    return session.scalar(_filtered(session, select(func.count(Output.id)), slug, wanted)) or 0
+
+
+def list_outputs(session: Session, slug: str, wanted: OutputFilter, *, offset: int, limit: int) -> list[OutputRow]:
+    """Return texts of a dataset in the order they were imported.
+
+    Parameters
+    ----------
+    session
+        A session that may read.
+    slug
+        The dataset.
+    wanted
+        Which texts.
+    offset, limit
+        Which page of them.
+    """
+    columns = select(
+        Output.id,
+        Example.split,
+        Example.key,
+        System.slug.label("system"),
+        Output.text,
+        (Example.source_plain != "").label("has_source"),
+        (Example.source_plain if wanted.searches_sources else literal("")).label("source_plain"),
+    )
+    page = _filtered(session, columns, slug, wanted).order_by(Example.id, System.slug).offset(offset).limit(limit)
+    rows = list(session.execute(page))
+    counted = (
+        select(ItemOutput.output_id, func.count(Item.campaign_id.distinct()))
+        .join(Item, Item.id == ItemOutput.item_id)
+        .where(ItemOutput.output_id.in_([row[0] for row in rows]))
+        .group_by(ItemOutput.output_id)
+    )
+    campaigns = {output_id: count for output_id, count in session.execute(counted)}
+    return [
+        OutputRow(
+            id=row.id,
+            split=row.split,
+            key=row.key,
+            system=row.system,
+            text=excerpt(row.text, wanted.search, len(row.text)),
+            has_source=row.has_source,
+            source_excerpt=excerpt_with_hit(row.source_plain, wanted.search, SOURCE_EXCERPT),
+            campaigns=campaigns.get(row.id, 0),
+        )
+        for row in rows
+    ]
+
+
+def source_of_output(session: Session, slug: str, output_id: int) -> Any:
+    """Return the source that a text of a dataset was made from; None where it has none.
+
+    Raises
+    ------
+    NotFound
+        If the dataset has no such text.
+    """
+    found = session.execute(
+        select(Example.source)
+        .join(Output, Output.example_id == Example.id)
+        .join(Dataset, Dataset.id == Example.dataset_id)
+        .where(Dataset.slug == slug, Output.id == output_id)
+    ).one_or_none()
+    if found is None:
+        raise NotFound(f"dataset {slug!r} has no text with the number {output_id}")
+    return found.source
+
+
+def _filtered(
+    session: Session, statement: Select[*tuple[Any, ...]], slug: str, wanted: OutputFilter
+) -> Select[*tuple[Any, ...]]:
+    found = (
+        statement.join(Example, Example.id == Output.example_id)
+        .join(Dataset, Dataset.id == Example.dataset_id)
+        .join(System, System.id == Output.system_id)
+        .where(Dataset.slug == slug)
+    )
+    if wanted.split:
+        found = found.where(Example.split == wanted.split)
+    if wanted.system:
+        found = found.where(System.slug == wanted.system)
+    if wanted.key:
+        found = found.where(Example.key == wanted.key)
+    if wanted.search:
+        found = found.where(contains(session, wanted.search, wanted.place))
+    return found

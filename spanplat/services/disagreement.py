@@ -1,10 +1,10 @@
 """Where two campaigns disagree: outputs sorted by disagreement, found by type of cluster, pair of categories, or text."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from spanplat.errors import InvalidInput
@@ -12,14 +12,16 @@ from spanplat.metrics import Comparison, char, confusion
 from spanplat.metrics.disagreement import DISAGREEMENTS, TYPES, Clusters, ClusterType, cluster_spans
 from spanplat.metrics.spans import BoolArray, FloatArray, IntArray
 from spanplat.models import Output
-from spanplat.services.agreement import AgreementOptions, Request, load_sides, make_request
+from spanplat.services.agreement import AgreementOptions, load_sides, make_request
+from spanplat.services.results import Request
+from spanplat.services.search import contains
 from spanplat.services.sides import Alignment, Rule, Side, Work, align, align_annotators
 
 NO_PARTNER = "-"
 """Stands for the category of the side that marked nothing; no key or name of a category looks like this."""
 
 MOST_KEPT = 4
-TEXTS_AT_ONCE = 500
+MOST_SEARCHES_KEPT = 8
 
 _kept: dict[str, "Disagreements"] = {}
 
@@ -74,6 +76,8 @@ class Disagreements:
     order: IntArray
     """All rows, the greatest disagreement first."""
     rows_of_output: Mapping[int, list[int]] = field(repr=False)
+    searched: dict[str, BoolArray] = field(default_factory=dict, repr=False)
+    """Which rows are about a text that contains a word searched for recently; stored texts never change."""
 
     @property
     def n_outputs(self) -> int:
@@ -186,7 +190,7 @@ def choose(session: Session, found: Disagreements, choice: Choice) -> Selection:
     )
 
 
-def _compare(session: Session, request: Request) -> Disagreements:
+def _compare(session: Session, request: Request[AgreementOptions]) -> Disagreements:
     (reference, hypothesis), categories = load_sides(session, request)
     alignment = _align(request, reference, hypothesis)
     if not len(alignment):
@@ -220,7 +224,7 @@ def _compare(session: Session, request: Request) -> Disagreements:
     )
 
 
-def _align(request: Request, reference: Side, hypothesis: Side) -> Alignment:
+def _align(request: Request[AgreementOptions], reference: Side, hypothesis: Side) -> Alignment:
     """Put the annotations beside each other; for the mean over pairs of annotators, those of all pairs."""
     rules = Rule.parse(request.options.reference_rule), Rule.parse(request.options.hypothesis_rule)
     if "pairs" not in (rules[0].name, rules[1].name):
@@ -254,16 +258,21 @@ def _pairing(pair: Comparison, clusters: Clusters) -> Pairing:
 
 
 def _containing(session: Session, found: Disagreements, wanted: str) -> BoolArray:
-    """Tell which rows are about a text that contains this; cases are folded by Python, for SQLite folds ASCII only."""
+    """Tell which rows are about a text that contains this."""
     folded = wanted.casefold()
+    known = found.searched.get(folded)
+    if known is not None:
+        return known.copy()
     mask = np.zeros(len(found.reference), dtype=np.bool_)
-    for output_id, text in _texts(session, list(found.rows_of_output)):
-        if folded in text.casefold():
-            mask[found.rows_of_output[output_id]] = True
-    return mask
+    for output_id in session.scalars(select(Output.id).where(contains(session, wanted))):
+        mask[found.rows_of_output.get(output_id, [])] = True
+    for oldest in list(found.searched)[: 1 - MOST_SEARCHES_KEPT]:
+        found.searched.pop(oldest, None)
+    found.searched[folded] = mask
+    return mask.copy()
 
 
-def _texts(session: Session, output_ids: Sequence[int]) -> Iterator[tuple[int, str]]:
-    for first in range(0, len(output_ids), TEXTS_AT_ONCE):
-        part = output_ids[first : first + TEXTS_AT_ONCE]
-        yield from session.execute(select(Output.id, Output.text).where(Output.id.in_(part)))
+def excerpts(session: Session, output_ids: Sequence[int], length: int) -> dict[int, str]:
+    """Return the beginnings of some outputs' texts, by output."""
+    found = session.execute(select(Output.id, func.substr(Output.text, 1, length)).where(Output.id.in_(output_ids)))
+    return {output: text for output, text in found}

@@ -17,6 +17,9 @@ from spanplat.services.sides import Work
 EXCERPT = 200
 """Code points of a text that a list shows."""
 
+OUTPUTS_AT_ONCE = 500
+"""Outputs that one query asks for."""
+
 Who = Literal["reference", "hypothesis"]
 
 
@@ -93,17 +96,34 @@ class ComparedOutput:
 
 def list_lines(session: Session, found: Disagreements, rows: Sequence[int]) -> list[OutputLine]:
     """Return rows of a comparison for a list, in the order given; only these texts are read."""
-    ids = {found.reference[row].output_id for row in rows}
+    ids = list({found.reference[row].output_id for row in rows})
     texts = {
         output_id: (key, excerpt)
+        for first in range(0, len(ids), OUTPUTS_AT_ONCE)
         for output_id, key, excerpt in session.execute(
             select(Output.id, Example.key, func.substr(Output.text, 1, EXCERPT))
             .join(Example, Example.id == Output.example_id)
-            .where(Output.id.in_(ids))
+            .where(Output.id.in_(ids[first : first + OUTPUTS_AT_ONCE]))
         )
     }
     counts = found.clusters.counts
     return [_line(found, row, *texts[found.reference[row].output_id], counts[row].tolist()) for row in rows]
+
+
+def source_of_output(session: Session, output_id: int) -> Any:
+    """Return the source that an output was made from, None when there is none.
+
+    Raises
+    ------
+    NotFound
+        If there is no such output.
+    """
+    found = session.execute(
+        select(Example.source).join(Output, Output.example_id == Example.id).where(Output.id == output_id)
+    ).one_or_none()
+    if found is None:
+        raise NotFound(f"there is no output {output_id}")
+    return found.source
 
 
 def show_output(

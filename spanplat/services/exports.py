@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload, selectinload
 
-from spanplat.models import Annotation, Assignment, CheckResult, Item, ItemOutput, Output, Span
+from spanplat.models import REPLACED, Annotation, Assignment, CheckResult, Item, ItemOutput, Output, Span
 from spanplat.models.dataset import Example
 from spanplat.schemas.record import AnnotationRecord, CheckRecord
 from spanplat.services.campaigns import find_campaign
@@ -88,15 +88,27 @@ def _record(subject: tuple[str, str], annotation: Annotation, check: CheckRecord
             "group": assignment.group,
             "batch": assignment.batch.number,
             "status": annotation.status,
+            "amendment": annotation.amendment,
             "started_at": _iso(annotation.started_at),
             "completed_at": _iso(annotation.completed_at),
             "seconds": annotation.seconds,
             "item": {"kind": item.kind, "outputs": [output.system.slug for output in outputs], "aspect": item.aspect},
             "spans": [_span(span) for span in annotation.spans],
+            "dismissed": annotation.dismissed or [],
             "answers": annotation.answers,
             "check": check,
+            "left_out": _left_out(annotation),
         }
     )
+
+
+def _left_out(annotation: Annotation) -> str | None:
+    """Return why an annotation is in no figure: a failed check, saved too late, or a seat that somebody else took over."""
+    if annotation.late:
+        return "late"
+    if annotation.assignment.status in REPLACED:
+        return annotation.assignment.status
+    return "excluded" if annotation.assignment.excluded else None
 
 
 def _span(span: Span) -> dict[str, Any]:

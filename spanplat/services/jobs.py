@@ -4,7 +4,7 @@ A worker takes a job by a compare-and-set on its row and says every few seconds 
 silent for `STALE_AFTER` may be taken by another one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -51,7 +51,8 @@ def enqueue(session: Session, kind: str, key: str, payload: Mapping[str, Any]) -
     elif job.state not in (JobState.QUEUED, JobState.RUNNING):
         job.kind, job.payload = kind, dict(payload)
         job.state, job.progress, job.total, job.attempts = JobState.QUEUED, 0, None, 0
-        job.claimed_by = job.heartbeat = job.error = job.finished_at = None
+        job.claimed_by = job.heartbeat = job.error = job.started_at = job.finished_at = None
+        job.created_at = datetime.now(UTC)
     session.flush()
     return job
 
@@ -70,6 +71,11 @@ def find_job(session: Session, job_id: int) -> Job:
     return job
 
 
+def find_by_key(session: Session, key: str) -> Job | None:
+    """Return the job of this name, if there has been one."""
+    return session.scalar(select(Job).where(Job.key == key))
+
+
 def claim(session: Session, job_id: int, worker: str) -> Job | None:
     """Take a job that waits, or whose worker is dead; return None when there is nothing to do.
 
@@ -79,7 +85,7 @@ def claim(session: Session, job_id: int, worker: str) -> Job | None:
     claimed = session.execute(
         update(Job)
         .where(Job.id == job_id, _claimable(now))
-        .values(state=JobState.RUNNING, claimed_by=worker, heartbeat=now, attempts=Job.attempts + 1)
+        .values(state=JobState.RUNNING, claimed_by=worker, heartbeat=now, started_at=now, attempts=Job.attempts + 1)
     )
     if not _changed(claimed):
         return None
@@ -135,6 +141,19 @@ def fail(session: Session, job_id: int, worker: str, error: str) -> None:
     _update_own(session, job_id, worker, state=JobState.FAILED, finished_at=datetime.now(UTC), error=error)
 
 
+def postpone(session: Session, job_id: int, worker: str) -> None:
+    """Give a job back that waits for something outside; a worker takes it again within a minute.
+
+    Raises
+    ------
+    JobLost
+        If the job is no longer this worker's.
+    """
+    _update_own(
+        session, job_id, worker, state=JobState.QUEUED, claimed_by=None, heartbeat=None, attempts=Job.attempts - 1
+    )
+
+
 def release(session: Session, worker: str) -> None:
     """Give back what a worker that is about to stop has not finished, so that the next one need not wait for its silence."""
     session.execute(
@@ -152,13 +171,23 @@ def cancel(session: Session, job_id: int) -> bool:
     bool
         Whether there was anything to cancel.
     """
-    unfinished = Job.state.in_((JobState.QUEUED, JobState.RUNNING))
-    cancelled = session.execute(
-        update(Job)
-        .where(Job.id == job_id, unfinished)
-        .values(state=JobState.CANCELLED, finished_at=datetime.now(UTC), claimed_by=None)
-    )
-    return _changed(cancelled)
+    return _stop(session, job_id, JobState.CANCELLED, (JobState.QUEUED, JobState.RUNNING, JobState.PAUSED))
+
+
+def pause(session: Session, job_id: int) -> bool:
+    """Stop a job that waits or runs, until it is asked for again; its worker notices at its next heartbeat or report.
+
+    Returns
+    -------
+    bool
+        Whether there was anything to pause.
+    """
+    return _stop(session, job_id, JobState.PAUSED, (JobState.QUEUED, JobState.RUNNING))
+
+
+def _stop(session: Session, job_id: int, state: JobState, stopped: Sequence[JobState]) -> bool:
+    values = {"state": state, "finished_at": datetime.now(UTC), "claimed_by": None}
+    return _changed(session.execute(update(Job).where(Job.id == job_id, Job.state.in_(stopped)).values(values)))
 
 
 def unfinished(session: Session) -> list[int]:

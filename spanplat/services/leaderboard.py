@@ -1,33 +1,26 @@
 """A leaderboard: any number of campaigns against one reference, on the same outputs, by every measure."""
 
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import reduce
 from typing import Any, Literal
 
 import numpy as np
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from spanplat import __version__
 from spanplat.db import Database
 from spanplat.errors import InvalidInput
 from spanplat.metrics import GammaOptions
-from spanplat.metrics.resampling import bootstrap, permutation_test, rank_clusters
+from spanplat.metrics.resampling import bootstrap, f1_statistic, permutation_test, rank_clusters
 from spanplat.metrics.spans import FloatArray, IntArray
-from spanplat.models import AgreementResult, Campaign
-from spanplat.models.statements import insert_absent
+from spanplat.models import Campaign
 from spanplat.services.campaigns import find_campaign
+from spanplat.services.results import WHOLE, Request, ResultKind, Tell, WholeComputation, compute, sign
 from spanplat.services.scoresheets import (
     STATISTICS,
     WHY_UNDEFINED,
     Scoresheet,
-    align_within,
     make_scoresheet,
-    outputs_of,
-    restrict,
 )
 from spanplat.services.sides import (
     Alignment,
@@ -35,13 +28,20 @@ from spanplat.services.sides import (
     Rule,
     Side,
     align,
+    align_within,
     categories_of,
-    data_revision,
+    count_spans,
     load_side,
+    outputs_of,
+    restrict,
 )
 
 SIGNIFICANCE = 0.05
 """Two campaigns are told apart when the paired permutation test gives less; p-values are not corrected for their number."""
+
+SECONDS_PER_SPAN = 3.5e-4
+EXAMPLES = 3
+"""Outputs that are named for what tells two campaigns apart."""
 
 OutputChoice = Literal["shared", "several", "own"]
 
@@ -70,15 +70,11 @@ class LeaderboardOptions:
 
 @dataclass(frozen=True)
 class Board:
-    """The sides of a leaderboard or matrix with what identifies the result."""
+    """The sides of a leaderboard or matrix."""
 
-    signature: str
     sides: tuple[Side, ...]
     titles: tuple[str, ...]
     categories: tuple[str, ...]
-    other_categories: tuple[str, ...]
-    """Campaigns whose categories are not those of the first."""
-    version: str = __version__
 
 
 def compute_leaderboard(
@@ -100,7 +96,8 @@ def compute_leaderboard(
     Returns
     -------
     dict
-        ``entries`` (one per campaign, with ``figures`` by measure: value, interval, rank, cluster, number of outputs), ``human``
+        ``entries`` (one per campaign, with ``figures`` by measure: value, interval, rank, cluster, number of outputs, and
+        ``by_category`` the character F1), ``contrasts`` (outputs that tell the first two apart), ``human``
         (the same for the agreement of the reference's own annotators, or None), ``p_values`` by measure, ``outputs``.
 
     Raises
@@ -110,28 +107,10 @@ def compute_leaderboard(
     InvalidInput
         If nothing can be compared, with what to do about it.
     """
-    options = options or LeaderboardOptions()
-    with database.reading() as session:
-        stored = stored_leaderboard(session, reference, campaigns, options)
-        if stored is not None:
-            return stored
-        board = load_board(session, "leaderboard", reference, campaigns, options)
-    result = _compute(board, options)
-    keep_result(database, result)
-    return result
+    return compute(database, LEADERBOARD, (reference, *campaigns), options or LeaderboardOptions())
 
 
-def stored_leaderboard(
-    session: Session, reference: str, campaigns: Sequence[str], options: LeaderboardOptions
-) -> dict[str, Any] | None:
-    """Return the leaderboard if it is stored for the present data, else None; raises as `compute_leaderboard` does."""
-    found = find_entrants(session, reference, campaigns, options)
-    return stored_result(session, sign(session, "leaderboard", found, options))
-
-
-def find_entrants(
-    session: Session, reference: str, campaigns: Sequence[str], options: LeaderboardOptions
-) -> list[Campaign]:
+def find_entrants(session: Session, campaigns: Sequence[str], options: LeaderboardOptions) -> list[Campaign]:
     """Return the reference and then the other campaigns, each once.
 
     Raises
@@ -141,64 +120,32 @@ def find_entrants(
     InvalidInput
         If no other campaign is named, or the rule does not choose one side.
     """
-    others = [slug for slug in dict.fromkeys(campaigns) if slug != reference]
-    if not others:
+    slugs = list(dict.fromkeys(campaigns))
+    if len(slugs) < 2:
         raise InvalidInput("choose at least one campaign besides the reference")
     if Rule.parse(options.rule).name not in ("first", "each", "group"):
         raise InvalidInput(
             f"the reference of a leaderboard is one side: use the rule first, each or group=K, not {options.rule}"
         )
-    return [find_campaign(session, slug) for slug in (reference, *others)]
+    return [find_campaign(session, slug) for slug in slugs]
 
 
-def sign(session: Session, kind: str, campaigns: Sequence[Campaign], options: LeaderboardOptions) -> str:
-    """Name a computation: kind, campaigns with the revision of their data, options and version."""
-    revisions = [f"{campaign.slug}@{data_revision(session, campaign)}" for campaign in campaigns]
-    named = {"campaigns": revisions, "options": asdict(options), "version": __version__}
-    digest = hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()[:16]
+def shown_options(campaigns: Sequence[Campaign], options: LeaderboardOptions) -> list[str]:
+    """Return what people should be able to read in a signature."""
     shown = asdict(options)
     del shown["filters"]
-    return "|".join(
-        [
-            kind,
-            f"ref:{revisions[0]}",
-            f"campaigns:{len(campaigns) - 1}",
-            *(f"{name}:{value}" for name, value in shown.items()),
-            f"digest:{digest}",
-            f"v:{__version__}",
-        ]
-    )
+    return [f"campaigns:{len(campaigns) - 1}", *(f"{name}:{value}" for name, value in shown.items())]
 
 
-def load_board(
-    session: Session, kind: str, reference: str, campaigns: Sequence[str], options: LeaderboardOptions
-) -> Board:
-    """Load the reference and the other campaigns; raises as `compute_leaderboard` does."""
-    found = find_entrants(session, reference, campaigns, options)
+def load_board(session: Session, found: Sequence[Campaign], options: LeaderboardOptions) -> Board:
+    """Load the reference and the other campaigns."""
     categories = categories_of(session, found)
     keys = list(categories)
-    own = [set(categories_of(session, [campaign])) for campaign in found]
     return Board(
-        sign(session, kind, found, options),
         tuple(load_side(session, campaign, keys, options.filters) for campaign in found),
         tuple(campaign.title for campaign in found),
         tuple(categories.values()),
-        tuple(campaign.slug for campaign, mine in zip(found, own, strict=True) if mine != own[0]),
     )
-
-
-def stored_result(session: Session, signature: str) -> dict[str, Any] | None:
-    """Return what is stored under a signature."""
-    value: dict[str, Any] | None = session.scalar(
-        select(AgreementResult.value).where(AgreementResult.signature == signature)
-    )
-    return value
-
-
-def keep_result(database: Database, result: dict[str, Any]) -> None:
-    """Store a result under its signature."""
-    with database.transaction() as session:
-        insert_absent(session, AgreementResult, [{"signature": result["signature"], "value": result}])
 
 
 def figure_of(sheet: Scoresheet, measure: str, options: LeaderboardOptions) -> dict[str, Any]:
@@ -232,7 +179,7 @@ def shared_outputs(board: Board, alignments: Sequence[Alignment]) -> IntArray:
     return reduce(np.intersect1d, each)
 
 
-def _compute(board: Board, options: LeaderboardOptions) -> dict[str, Any]:
+def _compute(board: Board, options: LeaderboardOptions, tell: Tell) -> dict[str, Any]:
     reference, hypotheses = board.sides[0], board.sides[1:]
     rule = Rule.parse(options.rule)
     alignments = [align(reference, rule, side, Rule("first")) for side in hypotheses]
@@ -245,12 +192,20 @@ def _compute(board: Board, options: LeaderboardOptions) -> dict[str, Any]:
             raise InvalidInput(_nothing_shared(options.outputs, reference))
         alignments = [restrict(alignment, reference, shared) for alignment in alignments]
         within = restrict(within, reference, shared)
-    sheets = [
-        make_scoresheet(reference, side, alignment, board.categories, measures=list(STATISTICS), gamma=options.gamma)
-        for side, alignment in zip(hypotheses, alignments, strict=True)
-    ]
-    p_values = {measure: _p_values(sheets, measure, options) for measure in STATISTICS}
-    figures = [{measure: figure_of(sheet, measure, options) for measure in STATISTICS} for sheet in sheets]
+    sheets = []
+    for place, (side, alignment) in enumerate(zip(hypotheses, alignments, strict=True)):
+        sheets.append(
+            make_scoresheet(
+                reference, side, alignment, board.categories, measures=list(STATISTICS), gamma=options.gamma
+            )
+        )
+        tell(place + 1, 2 * len(hypotheses))
+    p_values, figures = {}, [dict[str, Any]() for _ in sheets]
+    for place, measure in enumerate(STATISTICS):
+        p_values[measure] = _p_values(sheets, measure, options)
+        for own, sheet in zip(figures, sheets, strict=True):
+            own[measure] = figure_of(sheet, measure, options)
+        tell(len(STATISTICS) + place + 1, 2 * len(STATISTICS))
     for measure in STATISTICS:
         _rank([own[measure] for own in figures], p_values[measure])
     return {
@@ -266,14 +221,13 @@ def _compute(board: Board, options: LeaderboardOptions) -> dict[str, Any]:
                 "left_out": len({work.output_id for work in side.works}) - len(sheet.outputs),
                 "spans": sheet.spans,
                 "figures": own,
+                "by_category": sheet.by_category,
             }
             for side, title, sheet, own in zip(hypotheses, board.titles[1:], sheets, figures, strict=True)
         ],
+        "contrasts": _contrasts(sheets, figures),
         "human": _human(reference, within, board, options) if len(within) else None,
         "p_values": {measure: _without_nan(values) for measure, values in p_values.items()},
-        "other_categories": list(board.other_categories),
-        "signature": board.signature,
-        "version": board.version,
     }
 
 
@@ -286,6 +240,44 @@ def _human(reference: Side, within: Alignment, board: Board, options: Leaderboar
         "outputs": len(sheet.outputs),
         "figures": {measure: figure_of(sheet, measure, options) for measure in STATISTICS},
     }
+
+
+def _contrasts(sheets: Sequence[Scoresheet], figures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Name, for every two campaigns that are first and second by some measure, the outputs on which one is far closer than the other.
+
+    Each output comes with the character F1 (same category) of the two.
+    """
+    pairs = set()
+    for measure in STATISTICS:
+        defined = [place for place, own in enumerate(figures) if own[measure]["value"] is not None]
+        order = sorted(defined, key=lambda place: -figures[place][measure]["value"])
+        if len(order) > 1:
+            pairs.add((order[0], order[1]))
+    return [_contrast(sheets, *pair) for pair in sorted(pairs)]
+
+
+def _contrast(sheets: Sequence[Scoresheet], first: int, second: int) -> dict[str, Any]:
+    outputs, mine, theirs = np.intersect1d(sheets[first].outputs, sheets[second].outputs, return_indices=True)
+    scores = [
+        f1_statistic(sheets[place].columns["char.hard"][rows])[:, 2]
+        for place, rows in ((first, mine), (second, theirs))
+    ]
+    difference = scores[0] - scores[1]
+    marked = sheets[first].columns["char.hard"][
+        mine, 3
+    ]  # characters of the reference: a text without any teaches little
+    order = np.lexsort((outputs, -marked, -difference))
+    reverse = np.lexsort((outputs, -marked, difference))
+    return {
+        "entries": [first, second],
+        "better": [int((difference > 0).sum()), int((difference < 0).sum())],
+        "first": [_example(outputs, scores, row) for row in order[:EXAMPLES].tolist() if difference[row] > 0],
+        "second": [_example(outputs, scores, row) for row in reverse[:EXAMPLES].tolist() if difference[row] < 0],
+    }
+
+
+def _example(outputs: IntArray, scores: Sequence[FloatArray], row: int) -> dict[str, Any]:
+    return {"output": int(outputs[row]), "scores": [float(own[row]) for own in scores]}
 
 
 def _p_values(sheets: Sequence[Scoresheet], measure: str, options: LeaderboardOptions) -> FloatArray:
@@ -326,3 +318,21 @@ def _nothing_shared(chosen: OutputChoice, reference: Side) -> str:
             "compare on all shared outputs"
         )
     return "there is no output that all these campaigns completed; leave one out, or compare each on the outputs it has"
+
+
+def _request(session: Session, campaigns: Sequence[str], options: LeaderboardOptions) -> Request[LeaderboardOptions]:
+    found = find_entrants(session, campaigns, options)
+    return sign(session, "leaderboard", found, options, shown=shown_options(found, options))
+
+
+def _estimate(session: Session, request: Request[LeaderboardOptions]) -> float:
+    return SECONDS_PER_SPAN * count_spans(session, request.campaigns)
+
+
+def _load(session: Session, request: Request[LeaderboardOptions]) -> WholeComputation:
+    board = load_board(session, request.campaigns, request.options)
+    return WholeComputation(lambda tell: _compute(board, request.options, tell))
+
+
+LEADERBOARD = ResultKind("leaderboard", WHOLE, LeaderboardOptions, _request, _estimate, _load)
+"""Campaigns against a reference; the first slug is the reference."""

@@ -1,6 +1,7 @@
 """Every campaign against every other by one measure, on the same outputs; on the diagonal the annotators of one campaign."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -14,14 +15,24 @@ from spanplat.services.leaderboard import (
     LeaderboardOptions,
     figure_of,
     find_entrants,
-    keep_result,
     load_board,
     shared_outputs,
-    sign,
-    stored_result,
+    shown_options,
 )
-from spanplat.services.scoresheets import STATISTICS, align_within, make_scoresheet, outputs_of, restrict
-from spanplat.services.sides import Alignment, Rule, align
+from spanplat.services.results import WHOLE, Request, ResultKind, Tell, WholeComputation, compute, sign
+from spanplat.services.scoresheets import STATISTICS, make_scoresheet
+from spanplat.services.sides import Alignment, Rule, align, align_within, count_spans, outputs_of, restrict
+
+SECONDS_PER_SPAN = 4e-5
+"""Of all campaigns, for each campaign: every one is compared with every other."""
+
+
+@dataclass(frozen=True)
+class MatrixOptions:
+    """By which measure, and how the sides are chosen."""
+
+    measure: str
+    board: LeaderboardOptions = field(default_factory=LeaderboardOptions)
 
 
 def compute_matrix(
@@ -53,34 +64,10 @@ def compute_matrix(
     InvalidInput
         If nothing can be compared, with what to do about it.
     """
-    options = options or LeaderboardOptions()
-    with database.reading() as session:
-        stored = stored_matrix(session, campaigns, measure, options)
-        if stored is not None:
-            return stored
-        board = load_board(session, _kind(measure), campaigns[0], campaigns[1:], options)
-    result = _compute(board, measure, options)
-    keep_result(database, result)
-    return result
+    return compute(database, MATRIX, campaigns, MatrixOptions(measure, options or LeaderboardOptions()))
 
 
-def stored_matrix(
-    session: Session, campaigns: Sequence[str], measure: str, options: LeaderboardOptions
-) -> dict[str, Any] | None:
-    """Return the matrix if it is stored for the present data, else None; raises as `compute_matrix` does."""
-    if len(set(campaigns)) < 2:
-        raise InvalidInput("choose at least two campaigns")
-    found = find_entrants(session, campaigns[0], campaigns[1:], options)
-    return stored_result(session, sign(session, _kind(measure), found, options))
-
-
-def _kind(measure: str) -> str:
-    if measure not in STATISTICS:
-        raise NotFound(f"there is no measure {measure!r} here; choose one of {', '.join(STATISTICS)}")
-    return f"matrix:{measure}"
-
-
-def _compute(board: Board, measure: str, options: LeaderboardOptions) -> dict[str, Any]:
+def _compute(board: Board, measure: str, options: LeaderboardOptions, tell: Tell) -> dict[str, Any]:
     size = len(board.sides)
     alignments = {
         (row, column): _between(board, row, column, options)
@@ -96,7 +83,8 @@ def _compute(board: Board, measure: str, options: LeaderboardOptions) -> dict[st
                 "there is no such output that all these campaigns completed; leave one out, or compare each pair on its own outputs"
             )
     cells: list[list[dict[str, Any] | None]] = [[None] * size for _ in range(size)]
-    for (row, column), alignment in alignments.items():
+    for place, ((row, column), alignment) in enumerate(alignments.items()):
+        tell(place, len(alignments))
         rows = alignment if outputs is None else restrict(alignment, board.sides[row], outputs)
         cells[row][column] = cells[column][row] = _cell(board, (row, column), rows, measure, options)
     return {
@@ -108,9 +96,6 @@ def _compute(board: Board, measure: str, options: LeaderboardOptions) -> dict[st
         "chosen": options.outputs,
         "outputs": None if outputs is None else len(outputs),
         "cells": cells,
-        "other_categories": list(board.other_categories),
-        "signature": board.signature,
-        "version": board.version,
     }
 
 
@@ -129,3 +114,27 @@ def _cell(
     reference, hypothesis = (board.sides[place] for place in pair)
     sheet = make_scoresheet(reference, hypothesis, rows, board.categories, measures=[measure], gamma=options.gamma)
     return {**figure_of(sheet, measure, options), "compared": len(sheet.outputs)}
+
+
+def _request(session: Session, campaigns: Sequence[str], options: MatrixOptions) -> Request[MatrixOptions]:
+    if options.measure not in STATISTICS:
+        raise NotFound(f"there is no measure {options.measure!r} here; choose one of {', '.join(STATISTICS)}")
+    if len(set(campaigns)) < 2:
+        raise InvalidInput("choose at least two campaigns")
+    found = find_entrants(session, campaigns, options.board)
+    shown = shown_options(found, options.board)
+    return sign(session, "matrix", found, options, shown=[f"measure:{options.measure}", *shown])
+
+
+def _estimate(session: Session, request: Request[MatrixOptions]) -> float:
+    return SECONDS_PER_SPAN * len(request.campaigns) * count_spans(session, request.campaigns)
+
+
+def _load(session: Session, request: Request[MatrixOptions]) -> WholeComputation:
+    measure, options = request.options.measure, request.options.board
+    board = load_board(session, request.campaigns, options)
+    return WholeComputation(lambda tell: _compute(board, measure, options, tell))
+
+
+MATRIX = ResultKind("matrix", WHOLE, MatrixOptions, _request, _estimate, _load)
+"""Campaigns against each other by one measure."""

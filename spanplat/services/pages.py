@@ -16,10 +16,12 @@ from spanplat.models import (
     ItemOutput,
     JudgedSpan,
     Output,
+    SourceText,
     Span,
     System,
 )
 from spanplat.schemas.definition import CampaignDefinition
+from spanplat.services.suggestions import SuggestedSpan, suggestions_of
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ def show_item(
         "position": position,
         "text": outputs[0][0],
         "source": outputs[0][2],
+        "source_text": _source_text(session, definition, item.id),
         "item": {
             "kind": item.kind,
             "outputs": shown,
@@ -87,11 +90,27 @@ def show_item(
         },
         "categories": [{"key": category.key, "name": category.name} for category in definition.categories],
         "spans": [_span(span) for span in annotation.spans] if annotation else [],
+        "suggestions": [_suggestion(entry) for entry in suggestions_of(session, definition, item.id)],
+        "dismissed": [entry["number"] for entry in annotation.dismissed or []] if annotation else [],
         "answers": annotation.answers if annotation else {},
         "seconds": (annotation.seconds or 0) if annotation else 0,
         "status": annotation.status if annotation else "new",
         "revision": annotation.revision if annotation else 0,
     }
+
+
+def _source_text(session: Session, definition: CampaignDefinition, item_id: int) -> dict[str, str] | None:
+    """Return the field of the source that is marked, with its text, where the campaign marks in the source."""
+    if not definition.marks_source or definition.data is None:
+        return None
+    field = definition.data.source_text
+    text = session.scalar(
+        select(SourceText.text)
+        .join(Output, Output.example_id == SourceText.example_id)
+        .join(ItemOutput, ItemOutput.output_id == Output.id)
+        .where(ItemOutput.item_id == item_id, ItemOutput.position == 0, SourceText.field == field)
+    )
+    return None if text is None else {"field": field, "text": text}
 
 
 def _span(span: Span) -> dict[str, Any]:
@@ -101,7 +120,7 @@ def _span(span: Span) -> dict[str, Any]:
         "reason": span.reason,
         "field": span.source_field,
         "attributes": span.attributes,
-        "origin": span.origin,
+        "suggestion": (span.origin or {}).get("suggestion", {}).get("number"),
     }
     return {
         "start": span.start_offset,
@@ -114,6 +133,11 @@ def _span(span: Span) -> dict[str, Any]:
     }
 
 
+def _suggestion(suggestion: SuggestedSpan) -> dict[str, Any]:
+    """Return a suggestion as the page shows it: who made it is not told."""
+    return {key: value for key, value in suggestion.as_record().items() if key not in ("annotator", "campaign")}
+
+
 def _judged_span(session: Session, item_id: int) -> dict[str, Any] | None:
     span = session.scalar(
         select(Span).join(JudgedSpan, JudgedSpan.span_id == Span.id).where(JudgedSpan.item_id == item_id)
@@ -121,9 +145,10 @@ def _judged_span(session: Session, item_id: int) -> dict[str, Any] | None:
     if span is None:
         return None
     return {
-        "start": span.start_offset,
-        "end": span.end_offset,
+        "start": span.start_offset if span.resolved_start is None else span.resolved_start,
+        "end": span.end_offset if span.resolved_end is None else span.resolved_end,
         "text": span.text,
         "category": span.category.name,
         "reason": span.reason,
+        "side": span.side,
     }

@@ -1,28 +1,48 @@
 """Planning a campaign: which items, batches and seats its definition asks for, checked against the data there are."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from random import Random
+from typing import Any, NamedTuple
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from spanplat.errors import InvalidInput
+from spanplat.llm.prompts import freeze_prompt, prompt_digest
+from spanplat.metrics.registry import MEASURES
 from spanplat.models import (
     Annotation,
     Assignment,
     Campaign,
+    Example,
+    Item,
     ItemOutput,
     ItemRole,
     Output,
     Span,
 )
-from spanplat.schemas.checks import ExpectedSpan, GoldCheck, KnownAnswerCheck, MustAbstainCheck, MustMarkCheck
+from spanplat.schemas.assignment import DataSelection
+from spanplat.schemas.checks import (
+    ExpectedSpan,
+    GoldCheck,
+    KnownAnswerCheck,
+    MustAbstainCheck,
+    MustMarkCheck,
+    PracticeItem,
+)
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.definition_file import DefinitionSource, PathInFile, validate_definition
 from spanplat.services.batches import PlannedItem, plan_batches, plan_seats
-from spanplat.services.selection import SelectedOutput, SelectionError, find_outputs, select_outputs
+from spanplat.services.prompt_inputs import take_inputs
+from spanplat.services.selection import (
+    SelectedOutput,
+    SelectionError,
+    find_outputs,
+    require_source_text,
+    select_outputs,
+)
 from spanplat.text import NotLocated, locate_quote
 
 ITEM_CHECKS = (MustMarkCheck, MustAbstainCheck, KnownAnswerCheck, GoldCheck)
@@ -38,8 +58,7 @@ class CampaignPlan:
     seats: list[list[str | None]]
 
 
-@dataclass(frozen=True)
-class ItemPlan:
+class ItemPlan(NamedTuple):
     """One item to be made."""
 
     outputs: tuple[SelectedOutput, ...]
@@ -74,26 +93,70 @@ def plan_campaign(session: Session, definition: CampaignDefinition) -> CampaignP
     """
     if session.scalar(select(Campaign.id).where(Campaign.slug == definition.slug)) is not None:
         raise SelectionError(("slug",), f"there is a campaign {definition.slug!r} already; choose another slug")
+    try:
+        definition = freeze_prompt(definition)
+    except InvalidInput as error:
+        raise SelectionError(("model",), str(error)) from error
     if definition.kind == "external" or definition.data is None:
         raise SelectionError(("kind",), "an external campaign is imported, not created: spanplat campaign import")
     for path, slug in _campaigns_named(definition):
         if session.scalar(select(Campaign.id).where(Campaign.slug == slug)) is None:
             raise SelectionError(path, f"there is no campaign {slug!r}")
-    checks = _plan_checks(session, definition)
-    checked = {output.id for item in checks for output in item.outputs}
-    selected = select_outputs(session, definition.data, without=checked)
-    items = [*_plan_items(session, definition, selected), *checks]
-    planned = [
-        PlannedItem(
-            number,
-            item.role,
-            item.check,
-            "+".join(output.system for output in item.outputs),
-            item.outputs[0].example,
-            item.outputs[0].split,
+    for path, measure in _measures_named(definition):
+        if measure not in MEASURES:
+            raise SelectionError(path, f"there is no measure {measure!r} (measures: {', '.join(MEASURES)})")
+    plan = plan_work(session, definition, definition.data)
+    return replace(plan, definition=_with_what_it_takes(session, definition, plan.items))
+
+
+def _with_what_it_takes(
+    session: Session, definition: CampaignDefinition, items: Sequence[ItemPlan]
+) -> CampaignDefinition:
+    """Write what prompts take from other campaigns into the definition, and the digest of the prompt.
+
+    A definition that has it already, as a clone's, keeps it.
+    """
+    settings = definition.model
+    if settings is None or settings.provider == "overlap":
+        return definition
+    asked = {output.example_id: f"{output.split}/{output.example}" for item in items for output in item.outputs}
+    taken = settings.taken
+    if taken is None and (settings.instructions_from or settings.examples_from):
+        try:
+            taken = take_inputs(session, definition, asked)
+        except InvalidInput as error:
+            raise SelectionError(("model",), str(error)) from error
+    elif taken is not None and (shown := {entry.example for entry in taken.examples}.intersection(asked.values())):
+        raise SelectionError(
+            ("model", "taken", "examples"),
+            f"the campaign asks about {min(shown)}, which is one of its worked examples; leave model.taken out, and others are drawn",
         )
-        for number, item in enumerate(items)
-    ]
+    definition = definition.model_copy(update={"model": settings.model_copy(update={"taken": taken})})
+    digest = prompt_digest(definition)
+    return definition.model_copy(
+        update={"model": settings.model_copy(update={"taken": taken, "prompt_sha256": digest})}
+    )
+
+
+def plan_work(
+    session: Session, definition: CampaignDefinition, data: DataSelection, *, without: Collection[int] = ()
+) -> CampaignPlan:
+    """Decide items, batches and seats for the outputs selected; those ``without`` names are in the campaign already.
+
+    Raises
+    ------
+    SelectionError
+        If the definition asks for data that do not exist.
+    """
+    checks = _plan_checks(session, definition)
+    checked = {output.id for item in checks for output in item.outputs} | _plan_practice(session, definition, data)
+    selected = select_outputs(session, data, without=checked.union(without))
+    if any(category.side == "source" for category in definition.categories):
+        require_source_text(session, data.source_text, selected)
+    if definition.qualification_taken is not None:
+        selected = _asked_in(session, definition.qualification_taken, selected)
+    items = [*_plan_items(session, definition, selected), *checks]
+    planned = planned_items(session, definition, items)
     batches = plan_batches(
         [item for item in planned if item.role == ItemRole.REGULAR],
         [item for item in planned if item.role == ItemRole.ATTENTION],
@@ -105,6 +168,36 @@ def plan_campaign(session: Session, definition: CampaignDefinition) -> CampaignP
     if definition.model is not None:
         seats = [[None] * definition.model.repeats for _ in batches]
     return CampaignPlan(definition, items, batches, seats)
+
+
+def planned_items(session: Session, definition: CampaignDefinition, items: Sequence[ItemPlan]) -> list[PlannedItem]:
+    """Describe items as far as batches are balanced over what they are."""
+    names = [name for name in definition.batches.balance if name.startswith("source.")]
+    sources: dict[int, Any] = {}
+    if names:
+        wanted = {output.example_id for item in items for output in item.outputs}
+        rows = session.execute(select(Example.id, Example.source).where(Example.id.in_(wanted)))
+        sources = {example: source for example, source in rows}
+    return [
+        PlannedItem(
+            number,
+            item.role,
+            item.check,
+            "+".join(output.system for output in item.outputs),
+            item.outputs[0].example,
+            item.outputs[0].split,
+            max(output.length for output in item.outputs),
+            tuple((name, _source_field(sources.get(item.outputs[0].example_id), name)) for name in names),
+        )
+        for number, item in enumerate(items)
+    ]
+
+
+def _source_field(source: Any, name: str) -> str:
+    """Return what stands in ``source.<field>``, or deeper with more dots; empty where there is nothing."""
+    for part in name.split(".")[1:]:
+        source = source.get(part) if isinstance(source, dict) else None
+    return "" if source is None else str(source)
 
 
 def _campaigns_named(definition: CampaignDefinition) -> list[tuple[PathInFile, str]]:
@@ -119,13 +212,48 @@ def _campaigns_named(definition: CampaignDefinition) -> list[tuple[PathInFile, s
             ("qualification_given", "reference"),
             definition.qualification_given.reference if definition.qualification_given else None,
         ),
+        (("qualification_taken",), definition.qualification_taken),
         (("model", "examples_from"), definition.model.examples_from if definition.model else None),
+        *(
+            (("model", "consolidates", position), member.partition("#")[0])
+            for position, member in enumerate(definition.model.consolidates if definition.model else [])
+        ),
+        (("model", "instructions_from"), definition.model.instructions_from if definition.model else None),
         *(
             (("annotators", "exclude_campaigns", position), slug)
             for position, slug in enumerate(definition.annotators.exclude_campaigns)
         ),
     ]
     return [(path, slug) for path, slug in named if slug is not None]
+
+
+def _measures_named(definition: CampaignDefinition) -> list[tuple[PathInFile, str]]:
+    named: list[tuple[PathInFile, str]] = [
+        (("checks", position, "measure"), check.measure)
+        for position, check in enumerate(definition.checks)
+        if isinstance(check, GoldCheck)
+    ]
+    if definition.qualification_given is not None:
+        named.append((("qualification_given", "measure"), definition.qualification_given.measure))
+    return named
+
+
+def _asked_in(session: Session, slug: str, outputs: Sequence[SelectedOutput]) -> list[SelectedOutput]:
+    """Keep the outputs that a qualification asks about."""
+    asked = set(
+        session.scalars(
+            select(ItemOutput.output_id)
+            .join(Item, Item.id == ItemOutput.item_id)
+            .join(Campaign, Campaign.id == Item.campaign_id)
+            .where(Campaign.slug == slug)
+        )
+    )
+    kept = [output for output in outputs if output.id in asked]
+    if not kept:
+        raise SelectionError(
+            ("qualification_taken",), f"qualification {slug!r} asks about none of the outputs that data selects"
+        )
+    return kept
 
 
 def _plan_checks(session: Session, definition: CampaignDefinition) -> list[ItemPlan]:
@@ -142,12 +270,23 @@ def _plan_checks(session: Session, definition: CampaignDefinition) -> list[ItemP
     return plans
 
 
+def _plan_practice(session: Session, definition: CampaignDefinition, data: DataSelection) -> set[int]:
+    """Return the outputs people practise on, which are no work; what is expected of each is there to be found."""
+    places = [(("practice", position, "item"), practice.item) for position, practice in enumerate(definition.practice)]
+    if not places:
+        return set()
+    outputs = find_outputs(session, data.dataset, places)
+    for (path, _reference), practice, output in zip(places, definition.practice, outputs, strict=True):
+        _require_quotes(session, path[:2], practice, output)
+    return {output.id for output in outputs}
+
+
 def _require_quotes(session: Session, path: PathInFile, check: object, output: SelectedOutput) -> None:
     """Make sure that the expected spans of a check can be found in its text."""
     expected: Sequence[ExpectedSpan] = ()
     if isinstance(check, MustMarkCheck):
         expected = [check.expected]
-    elif isinstance(check, GoldCheck):
+    elif isinstance(check, (GoldCheck, PracticeItem)):
         expected = [span for gold in check.golds for span in gold]
     text = session.scalars(select(Output.text).where(Output.id == output.id)).one()
     for span in expected:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, and_, case, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from spanplat.models import (
@@ -17,6 +17,7 @@ from spanplat.models import (
     BatchItem,
     Campaign,
     CampaignStatus,
+    CheckResult,
     Completion,
     Dataset,
     Example,
@@ -28,6 +29,9 @@ from spanplat.models import (
     System,
     Unplaced,
 )
+
+ENOUGH_CHECKS = 10
+"""Results from which on a pass rate is worth anybody's attention."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +51,13 @@ class CampaignProgress:
     unplaced: int
     """Records and spans of imports and models that have no place in the data."""
     cost: float | None
-    """US dollars paid for model calls; None where no model was called."""
+    """US dollars paid for model calls; None where no model was called, or the price of a reply is not known."""
     last_event: datetime | None
     """When the newest annotation was completed."""
+    checked: int = 0
+    """Results of attention checks and gold items."""
+    passed: int = 0
+    """Those of them that passed."""
     run: Job | None = None
     """The newest run of a model campaign that the worker was asked for."""
 
@@ -57,6 +65,16 @@ class CampaignProgress:
     def is_running(self) -> bool:
         """Whether the worker asks the model, or is about to."""
         return self.run is not None and self.run.state in (JobState.QUEUED, JobState.RUNNING)
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether the run was paused."""
+        return self.run is not None and self.run.state == JobState.PAUSED
+
+    @property
+    def run_state(self) -> str:
+        """State of the run; empty where there was none."""
+        return self.run.state if self.run else ""
 
     @property
     def has_failed(self) -> bool:
@@ -69,10 +87,21 @@ class CampaignProgress:
         return 0 < self.promised <= self.done
 
     @property
+    def pass_rate(self) -> float | None:
+        """Share of check results that passed; None where there are none."""
+        return self.passed / self.checked if self.checked else None
+
+    @property
     def attention(self) -> list[str]:
-        """Name what somebody should look at: ``unplaced``, ``finished`` (but still open), ``lapsed``, ``failed`` (its run)."""
+        """Name what somebody should look at.
+
+        ``failed`` (its run), ``checks`` (most are failed), ``unopened`` (made, but nobody gets in), ``unplaced``, ``finished`` (but
+        still open), ``lapsed``.
+        """
         reasons = {
             "failed": self.has_failed,
+            "checks": self.checked >= ENOUGH_CHECKS and 2 * self.passed < self.checked,
+            "unopened": self.campaign.status == CampaignStatus.DRAFT,
             "unplaced": self.unplaced > 0,
             "finished": self.is_finished
             and self.campaign.status == CampaignStatus.OPEN
@@ -112,33 +141,34 @@ class Coverage:
 
 def list_progress(session: Session, campaigns: Sequence[Campaign], now: datetime) -> list[CampaignProgress]:
     """Tell how far each of these campaigns is, in their order."""
+    ids = [campaign.id for campaign in campaigns]
+    mine = Assignment.campaign_id.in_(ids)
     items = select(BatchItem.batch_id, func.count().label("size")).group_by(BatchItem.batch_id).subquery()
-    current = Assignment.status.not_in(REPLACED)
+    current = and_(Assignment.status.not_in(REPLACED), Assignment.extra.is_(False))
     held = Assignment.status == AssignmentStatus.HELD
     promised = _by_campaign(
         session,
         select(Assignment.campaign_id, func.sum(items.c.size))
         .join(items, items.c.batch_id == Assignment.batch_id)
-        .where(current),
+        .where(current, mine),
     )
     done: dict[int, tuple[int, datetime | None]] = {
         campaign_id: (count, last)
         for campaign_id, count, last in session.execute(
-            _completed(Assignment.campaign_id).group_by(Assignment.campaign_id)
+            _completed(Assignment.campaign_id).where(mine).group_by(Assignment.campaign_id)
         )
     }
-    people = select(Assignment.campaign_id, func.count(Assignment.annotator_id.distinct())).where(held)
+    people = select(Assignment.campaign_id, func.count(Assignment.annotator_id.distinct())).where(held, mine)
     people_now = _by_campaign(session, people.where(Assignment.lease_expires_at > now))
     lapsed = _by_campaign(session, people.where(Assignment.lease_expires_at <= now))
     open_seats = _by_campaign(
-        session, select(Assignment.campaign_id, func.count()).where(Assignment.status == AssignmentStatus.OPEN)
+        session, select(Assignment.campaign_id, func.count()).where(Assignment.status == AssignmentStatus.OPEN, mine)
     )
-    unplaced = dict(session.execute(select(Unplaced.campaign_id, func.count()).group_by(Unplaced.campaign_id)).all())
-    cost = dict(
-        session.execute(
-            select(Completion.campaign_id, func.sum(Completion.cost)).group_by(Completion.campaign_id)
-        ).all()
+    kept = (
+        select(Unplaced.campaign_id, func.count()).where(Unplaced.campaign_id.in_(ids)).group_by(Unplaced.campaign_id)
     )
+    unplaced = dict(session.execute(kept).all())
+    cost, checks = _known_costs(session, ids), _checks(session, ids)
     keys = {run_key(campaign.slug): campaign.id for campaign in campaigns if campaign.kind == "llm"}
     runs = {keys[job.key]: job for job in session.scalars(select(Job).where(Job.key.in_(keys)))}
     return [
@@ -152,39 +182,62 @@ def list_progress(session: Session, campaigns: Sequence[Campaign], now: datetime
             unplaced=unplaced.get(campaign.id, 0),
             cost=cost.get(campaign.id),
             last_event=done.get(campaign.id, (0, None))[1],
+            checked=checks.get(campaign.id, (0, 0))[0],
+            passed=checks.get(campaign.id, (0, 0))[1],
             run=runs.get(campaign.id),
         )
         for campaign in campaigns
     ]
 
 
-def list_batches(session: Session, campaign: Campaign, *, offset: int = 0, limit: int = 100) -> list[BatchProgress]:
-    """Tell how far the batches of a campaign are, in their order."""
-    numbers = dict(
-        session.execute(
-            select(Batch.id, Batch.number)
-            .where(Batch.campaign_id == campaign.id)
-            .order_by(Batch.number)
-            .offset(offset)
-            .limit(limit)
-        ).all()
+def _known_costs(session: Session, campaigns: Sequence[int]) -> dict[int, float]:
+    """Return what the calls of campaigns cost, where the price of every one is known."""
+    unpriced = case((Completion.cost.is_(None) & Completion.response.is_not(None), 1))
+    sums = (
+        select(Completion.campaign_id, func.sum(Completion.cost), func.count(unpriced))
+        .where(Completion.campaign_id.in_(campaigns))
+        .group_by(Completion.campaign_id)
     )
+    return {
+        campaign_id: total for campaign_id, total, unknown in session.execute(sums) if total is not None and not unknown
+    }
+
+
+def _checks(session: Session, campaigns: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """Return how many checks were scored in campaigns, and how many of them were passed."""
+    counts = (
+        select(Assignment.campaign_id, func.count(), func.sum(case((CheckResult.passed, 1), else_=0)))
+        .join(CheckResult, CheckResult.assignment_id == Assignment.id)
+        .where(Assignment.campaign_id.in_(campaigns))
+        .group_by(Assignment.campaign_id)
+    )
+    return {campaign_id: (count, int(passed)) for campaign_id, count, passed in session.execute(counts)}
+
+
+def list_batches(
+    session: Session, campaign: Campaign, *, offset: int = 0, limit: int | None = None
+) -> list[BatchProgress]:
+    """Tell how far the batches of a campaign are, in their order."""
+    wanted = select(Batch.id, Batch.number).where(Batch.campaign_id == campaign.id).order_by(Batch.number)
+    wanted = wanted.offset(offset).limit(limit)
+    numbers = dict(session.execute(wanted).all())
+    mine = wanted.with_only_columns(Batch.id).scalar_subquery()
     items = dict(
         session.execute(
-            select(BatchItem.batch_id, func.count()).where(BatchItem.batch_id.in_(numbers)).group_by(BatchItem.batch_id)
+            select(BatchItem.batch_id, func.count()).where(BatchItem.batch_id.in_(mine)).group_by(BatchItem.batch_id)
         ).all()
     )
     seats: dict[int, dict[str, int]] = {}
     for batch_id, status, count in session.execute(
         select(Assignment.batch_id, Assignment.status, func.count())
-        .where(Assignment.batch_id.in_(numbers))
+        .where(Assignment.batch_id.in_(mine), Assignment.extra.is_(False))
         .group_by(Assignment.batch_id, Assignment.status)
     ):
         seats.setdefault(batch_id, {})[status] = count
     done: dict[int, tuple[int, datetime | None]] = {
         batch_id: (count, last)
         for batch_id, count, last in session.execute(
-            _completed(Assignment.batch_id).where(Assignment.batch_id.in_(numbers)).group_by(Assignment.batch_id)
+            _completed(Assignment.batch_id).where(Assignment.batch_id.in_(mine)).group_by(Assignment.batch_id)
         )
     }
     return [
@@ -243,15 +296,23 @@ def annotator_orders(session: Session, campaign: Campaign) -> list[int]:
 
 def coverage(session: Session, campaigns: Sequence[Campaign]) -> Coverage:
     """Name the datasets, splits and systems whose outputs the campaigns annotate."""
-    rows = session.execute(
-        select(Dataset.slug, Example.split, System.slug)
-        .join(Example, Example.dataset_id == Dataset.id)
-        .join(Output, Output.example_id == Example.id)
-        .join(System, System.id == Output.system_id)
-        .join(ItemOutput, ItemOutput.output_id == Output.id)
+    of_campaigns = (
+        select(ItemOutput.output_id)
         .join(Item, Item.id == ItemOutput.item_id)
         .where(Item.campaign_id.in_([campaign.id for campaign in campaigns]))
+    )
+    # Names are looked up for the few combinations there are, not for every output.
+    covered = (
+        select(Example.dataset_id, Example.split, Output.system_id)
+        .join(Output, Output.example_id == Example.id)
+        .where(Output.id.in_(of_campaigns))
         .distinct()
+        .subquery()
+    )
+    rows = session.execute(
+        select(Dataset.slug, covered.c.split, System.slug)
+        .join(covered, covered.c.dataset_id == Dataset.id)
+        .join(System, System.id == covered.c.system_id)
     ).all()
     return Coverage(*(sorted({row[column] for row in rows}) for column in range(3)))
 
@@ -261,7 +322,12 @@ def _completed(group: InstrumentedAttribute[int]) -> Select[int, int, datetime |
     return (
         select(group, func.count(), func.max(Annotation.completed_at))
         .join(Assignment, Assignment.id == Annotation.assignment_id)
-        .where(Annotation.status == "complete", Annotation.late.is_(False), Assignment.status.in_(COUNTED))
+        .where(
+            Annotation.status == "complete",
+            Annotation.late.is_(False),
+            Assignment.status.in_(COUNTED),
+            Assignment.extra.is_(False),  # beyond what was promised
+        )
     )
 
 

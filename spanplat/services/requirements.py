@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from spanplat.errors import Conflict, InvalidInput
+from spanplat.schemas.attributes import problem_with_attribute
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.questions import (
     AnyQuestion,
@@ -20,6 +21,7 @@ from spanplat.schemas.questions import (
     TextQuestion,
 )
 from spanplat.schemas.submission import Submission, SubmittedSpan
+from spanplat.services.suggestions import SuggestedSpan
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,12 @@ class TextMismatch(Conflict):
     """A span's quote is not what stands at its offsets: the page and the server do not speak of the same text (HTTP 409)."""
 
 
-def check_submission(definition: CampaignDefinition, texts: ItemTexts, submission: Submission) -> None:
+def check_submission(
+    definition: CampaignDefinition,
+    texts: ItemTexts,
+    submission: Submission,
+    suggestions: Sequence[SuggestedSpan] = (),
+) -> None:
     """Raise unless a submission may be stored.
 
     Raises
@@ -48,22 +55,25 @@ def check_submission(definition: CampaignDefinition, texts: ItemTexts, submissio
     for number, span in enumerate(submission.spans, start=1):
         _check_span(definition, texts, span, f"span {number}")
     _check_together(definition, texts, submission.spans)
+    _check_decisions(suggestions, submission)
     questions = {question.key: question for question in definition.questions}
     for key, answer in submission.answers.items():
         if key not in questions:
             raise InvalidInput(f"answers.{key}: the campaign asks no such question")
         if problem := problem_with(questions[key], answer):
             raise InvalidInput(f"answers.{key}: {problem}")
-    if submission.status == "complete" and (missing := missing_from(definition, submission)):
+    if submission.status == "complete" and (missing := missing_from(definition, submission, suggestions)):
         raise InvalidInput("; ".join(missing))
 
 
-def missing_from(definition: CampaignDefinition, submission: Submission) -> list[str]:
+def missing_from(
+    definition: CampaignDefinition, submission: Submission, suggestions: Sequence[SuggestedSpan] = ()
+) -> list[str]:
     """Return what a complete item still lacks, one sentence each."""
     missing = [
         f"answer “{question.label}”"
         for question in definition.questions
-        if question.required and _is_blank(submission.answers.get(question.key))
+        if question.required and _is_unanswered(question, submission.answers.get(question.key))
     ]
     for question in definition.questions:
         chosen = submission.answers.get(question.key) or []
@@ -81,6 +91,18 @@ def missing_from(definition: CampaignDefinition, submission: Submission) -> list
             missing.append(f"choose the severity of span {number} (“{_short(span.text)}”)")
         if definition.spans.reason == "required" and not (span.reason or "").strip():
             missing.append(f"give a reason for span {number} (“{_short(span.text)}”)")
+        missing += [
+            f"answer “{attribute.label}” for span {number} (“{_short(span.text)}”)"
+            for attribute in definition.spans.attributes
+            if attribute.required and _is_blank((span.attributes or {}).get(attribute.key) or None)
+        ]
+    if definition.spans.suggestions == "required":
+        decided = {*submission.dismissed, *(span.suggestion for span in submission.spans)}
+        missing += [
+            f"accept, change or dismiss suggestion {suggestion.number} (“{_short(suggestion.text)}”)"
+            for suggestion in suggestions
+            if suggestion.number not in decided
+        ]
     return missing
 
 
@@ -131,6 +153,18 @@ def _check_span(definition: CampaignDefinition, texts: ItemTexts, span: Submitte
         raise InvalidInput(f"{name}: there is no severity {span.severity!r}")
     if span.subcategory is not None and span.subcategory not in {sub.key for sub in category.subcategories}:
         raise InvalidInput(f"{name}: “{category.name}” has no subcategory {span.subcategory!r}")
+    _check_attributes(definition, span, name)
+
+
+def _check_attributes(definition: CampaignDefinition, span: SubmittedSpan, name: str) -> None:
+    known = {attribute.key: attribute for attribute in definition.spans.attributes}
+    for key, value in (span.attributes or {}).items():
+        if key not in known:
+            raise InvalidInput(
+                f"{name}: the campaign asks for no attribute {key!r} (attributes: {', '.join(known) or 'none'})"
+            )
+        if problem := problem_with_attribute(known[key], value):
+            raise InvalidInput(f"{name}: attributes.{key}: {problem}")
 
 
 def _text_of(texts: ItemTexts, span: SubmittedSpan, name: str) -> str:
@@ -168,6 +202,21 @@ def _check_together(definition: CampaignDefinition, texts: ItemTexts, spans: Seq
     for one, other in pairwise(ordered):
         if one[:3] == other[:3] and other[3] < one[4]:
             raise InvalidInput(f"spans {one[5]} and {other[5]} overlap, which this campaign does not allow")
+
+
+def _check_decisions(suggestions: Sequence[SuggestedSpan], submission: Submission) -> None:
+    known = {suggestion.number for suggestion in suggestions}
+    named = [span.suggestion for span in submission.spans if span.suggestion is not None] + submission.dismissed
+    for position, number in enumerate(named):
+        if number not in known:
+            raise InvalidInput(f"there is no suggestion {number} on this item, which has {len(known)}")
+        if number in named[:position]:
+            raise InvalidInput(f"suggestion {number} is decided on twice; a suggestion is one span, or dismissed")
+
+
+def _is_unanswered(question: AnyQuestion, answer: Any) -> bool:
+    """Tell whether an answer is missing; a box that must be ticked is answered by ticking it."""
+    return answer is not True if isinstance(question, CheckboxQuestion) else _is_blank(answer)
 
 
 def _is_blank(answer: Any) -> bool:

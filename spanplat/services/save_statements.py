@@ -27,12 +27,17 @@ FIND_WORK: Final = (
         _assignment.c.id,
         _assignment.c.status,
         _participation.c.ended,
+        _participation.c.practised_at,
+        _assignment.c.claimed_at,
         _assignment.c.batch_id,
         _assignment.c.slot,
         _assignment.c.repeat,
         _campaign.c.id.label("campaign_id"),
         _campaign.c.definition_sha256,
+        _campaign.c.amendment,
         _batch_item.c.item_id,
+        _batch_item.c.check_name,
+        _annotation.c.status.label("annotation_status"),
         _annotation.c.revision,
         _annotation.c.request_sha256,
         _annotation.c.late,
@@ -54,6 +59,13 @@ FIND_WORK: Final = (
     .order_by(_assignment.c.claimed_at.desc(), _assignment.c.id.desc(), _item_output.c.position)
 )
 """Seats of a token, the latest first, with the item at a position, the annotation stored on it, and a row for each of its outputs."""
+
+FIND_COMPLETED: Final = select(_annotation.c.completed_at, _annotation.c.seconds).where(
+    _annotation.c.assignment_id == bindparam("seat_id"),
+    _annotation.c.item_id != bindparam("but_item"),
+    _annotation.c.status == "complete",
+    _annotation.c.completed_at.is_not(None),
+)
 
 FIND_SOURCE_TEXTS: Final = (
     select(_source_text.c.field, _source_text.c.text)
@@ -95,7 +107,6 @@ STORE_ANNOTATION: Final = (
             or_(
                 _assignment.c.status == AssignmentStatus.HELD,
                 _assignment.c.status == AssignmentStatus.EXPIRED,
-                _assignment.c.status == AssignmentStatus.RETURNED,
             ),
         )
         .exists(),
@@ -105,13 +116,16 @@ STORE_ANNOTATION: Final = (
         revision=bindparam("from_revision") + 1,
         request_sha256=bindparam("digest"),
         answers=bindparam("new_answers"),
+        dismissed=bindparam("new_dismissed"),
         seconds=bindparam("new_seconds"),
         late=bindparam("is_late"),
+        amendment=bindparam("under_amendment"),
         completed_at=bindparam("completed"),
     )
     .returning(_annotation.c.id)
 )
-"""Stores the next revision of an annotation that still is at the one the page started from, while its seat is not submitted."""
+"""Stores the next revision of an annotation that still is at the one the page started from, while its seat is neither submitted
+nor given back."""
 
 REMOVE_SPANS: Final = delete(_span).where(_span.c.annotation_id == bindparam("of_annotation"))
 ADD_SPANS: Final = insert(_span)

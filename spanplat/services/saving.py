@@ -13,28 +13,41 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import delete, select, update
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from spanplat.db import Database
-from spanplat.errors import Conflict, Gone, NotFound
-from spanplat.models import Assignment, AssignmentStatus, Campaign
-from spanplat.models.statements import rows_changed
+from spanplat.errors import Conflict, Gone, NotFound, Saying, say
+from spanplat.models import AssignmentStatus, Campaign
+from spanplat.schemas.checks import TimeFloorCheck
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.submission import Submission, SubmittedSpan
-from spanplat.services.claims import lease_end
+from spanplat.services.check_results import screen_out, store_outcomes, update_exclusion
+from spanplat.services.checks import (
+    AnsweredItem,
+    CheckOutcome,
+    Completed,
+    MarkedSpan,
+    score_item,
+    seconds_believed,
+    stops,
+    warnings_of,
+)
+from spanplat.services.claims import hold_seat
 from spanplat.services.definitions import category_ids, parsed_definition
 from spanplat.services.requirements import ItemTexts, check_submission
 from spanplat.services.save_statements import (
     ADD_ANNOTATION,
     ADD_SPANS,
+    FIND_COMPLETED,
     FIND_SOURCE_TEXTS,
     FIND_WORK,
     REMOVE_SPANS,
-    RENEW_LEASE,
     STORE_ANNOTATION,
 )
+from spanplat.services.suggestions import SuggestedSpan, suggestions_of
 
+NO_WORK = say("this link is not known, or no batch was taken with it yet; open the start link again")
 ATTEMPTS = 3
 """How often a save starts over when the state changed between reading and writing."""
 
@@ -44,6 +57,10 @@ class Saved:
     """What a save is answered with."""
 
     revision: int
+    warnings: tuple[Saying, ...] = ()
+    """What a failed check tells the annotator."""
+    ended: bool = False
+    """Whether the visit is over, because a failed check ended it with this save."""
 
 
 class StaleRevision(Conflict):
@@ -51,8 +68,11 @@ class StaleRevision(Conflict):
 
     def __init__(self, revision: int) -> None:
         super().__init__(
-            f"this item was saved elsewhere in the meantime (revision {revision}); reload it to go on from there. "
-            "Nothing was overwritten"
+            say(
+                "this item was saved elsewhere in the meantime (revision %(revision)s); reload it to go on from there. "
+                "Nothing was overwritten",
+                revision=revision,
+            )
         )
         self.revision = revision
 
@@ -71,6 +91,7 @@ class Stored(NamedTuple):
     revision: int
     request_sha256: str | None
     late: bool
+    status: str
 
 
 @dataclass(frozen=True)
@@ -80,15 +101,24 @@ class Seat:
     assignment_id: int
     status: str
     ended: bool
+    claimed_at: datetime
     batch_id: int
     slot: int
     repeat: int
     definition: CampaignDefinition
+    amendment: int
+    """Which amendment the definition is."""
     category_ids: Mapping[str, int]
     item_id: int
+    check: str | None
+    """Name of the check the item carries."""
     outputs: Sequence[str]
     """Texts of the item's outputs, in the order shown."""
+    suggested: Mapping[int, SuggestedSpan]
+    """The item's suggestions by number."""
     stored: Stored | None
+    completed: Sequence[Completed]
+    """The other completed items of the batch, where the time spent on items is checked."""
 
 
 def save_item(database: Database, token: str, position: int, submission: Submission, now: datetime) -> Saved:
@@ -115,33 +145,69 @@ def save_item(database: Database, token: str, position: int, submission: Submiss
             seat = _find_seat(session, token, position)
             stored = seat.stored
             if stored is not None and (stored.request_sha256, stored.revision) == (digest, submission.revision + 1):
-                return _acknowledge(seat, stored.revision, late=stored.late)
+                outcomes = _score(seat, submission, now)
+                return _acknowledge(seat, stored.revision, outcomes, late=stored.late, ended=seat.ended)
             if seat.ended or seat.status in (
                 AssignmentStatus.SUBMITTED,
                 AssignmentStatus.ACCEPTED,
                 AssignmentStatus.REJECTED,
             ):
                 raise Gone(
-                    "this work was submitted or ended and cannot be changed any more; what was saved before is kept"
+                    say(
+                        "this work was submitted or ended and cannot be changed any more; what was saved before is kept"
+                    )
                 )
             if submission.revision != (stored.revision if stored else 0):
                 raise StaleRevision(stored.revision if stored else 0)
-            check_submission(seat.definition, _texts(session, seat, submission), submission)
+            texts = _texts(session, seat, submission)
+            check_submission(seat.definition, texts, submission, list(seat.suggested.values()))
+            outcomes = _score(seat, submission, now)
         with contextlib.suppress(_StateChangedError):
             with database.transaction() as session:
-                held = _hold_seat(session, seat, now)
+                held = hold_seat(session, seat.assignment_id, seat.definition, now)
                 _store(session, seat, submission, digest, now, late=not held)
-            return _acknowledge(seat, submission.revision + 1, late=not held)
-    raise Conflict("this item is being saved from several places at once; reload the page")
+                ended = held and _apply(session, seat, outcomes)
+            return _acknowledge(seat, submission.revision + 1, outcomes, late=not held, ended=ended)
+    raise Conflict(say("this item is being saved from several places at once; reload the page"))
 
 
-def _acknowledge(seat: Seat, revision: int, *, late: bool) -> Saved:
+def _score(seat: Seat, submission: Submission, now: datetime) -> list[CheckOutcome]:
+    """Score the checks of an item that is completed; a draft is none of their business."""
+    if submission.status != "complete" or not seat.definition.checks:
+        return []
+    spans = [MarkedSpan(span.start, span.end, span.category) for span in submission.spans if span.side == "output"]
+    seconds = seconds_believed(seat.claimed_at, Completed(now, submission.seconds), seat.completed)
+    item = AnsweredItem(seat.check, seat.outputs[0], spans, submission.answers, seconds)
+    return score_item(seat.definition, item)
+
+
+def _apply(session: Session, seat: Seat, outcomes: Sequence[CheckOutcome]) -> bool:
+    """Store how the checks went and do what failing them leads to; tells whether that ended the visit.
+
+    Only the first completion stops a visit: what is saved while somebody changes a completed item is half done, and is judged
+    again when the batch is submitted.
+    """
+    if not outcomes:
+        return False
+    store_outcomes(session, seat.assignment_id, {seat.item_id: outcomes})
+    update_exclusion(session, seat.definition, seat.assignment_id)
+    is_first = seat.stored is None or seat.stored.status != "complete"
+    ends = is_first and stops(outcomes)
+    if ends:
+        screen_out(session, seat.assignment_id)
+    return ends
+
+
+def _acknowledge(seat: Seat, revision: int, outcomes: Sequence[CheckOutcome], *, late: bool, ended: bool) -> Saved:
     if late:
         raise KeptAsLate(
-            f"your time for this batch ({seat.definition.annotators.lease_minutes} minutes without a save) ran out "
-            "and the place went to somebody else; what you did is kept"
+            say(
+                "your time for this batch (%(minutes)s minutes without activity) ran out and the place went to somebody else; "
+                "what you did is kept",
+                minutes=seat.definition.annotators.lease_minutes,
+            )
         )
-    return Saved(revision)
+    return Saved(revision, warnings_of(outcomes), ended)
 
 
 def _digest(submission: Submission) -> str:
@@ -151,7 +217,7 @@ def _digest(submission: Submission) -> str:
 def _find_seat(session: Session, token: str, position: int) -> Seat:
     rows = session.execute(FIND_WORK, {"token": token, "position": position}).all()
     if not rows:
-        raise NotFound("this link is not known, or no batch was taken with it yet; open the start link again")
+        raise NotFound(NO_WORK)
     row = rows[0]
     if row.item_id is None:
         raise NotFound(f"the batch has no item at position {position}")
@@ -159,19 +225,36 @@ def _find_seat(session: Session, token: str, position: int) -> Seat:
         row.definition_sha256,
         lambda: session.scalars(select(Campaign.definition).where(Campaign.id == row.campaign_id)).one(),
     )
+    if definition.practice and row.practised_at is None:
+        raise NotFound(NO_WORK)
     return Seat(
         assignment_id=row.id,
         status=row.status,
         ended=row.ended is not None,
+        claimed_at=row.claimed_at,
         batch_id=row.batch_id,
         slot=row.slot,
         repeat=row.repeat,
         definition=definition,
+        amendment=row.amendment,
         category_ids=category_ids(session, row.campaign_id, row.definition_sha256),
         item_id=row.item_id,
+        check=row.check_name,
         outputs=[other.text for other in rows if other.id == row.id],
-        stored=None if row.revision is None else Stored(row.revision, row.request_sha256, row.late),
+        suggested={entry.number: entry for entry in suggestions_of(session, definition, row.item_id)},
+        stored=None
+        if row.revision is None
+        else Stored(row.revision, row.request_sha256, row.late, row.annotation_status),
+        completed=_completed_besides(session, definition, row.id, row.item_id),
     )
+
+
+def _completed_besides(
+    session: Session, definition: CampaignDefinition, assignment_id: int, item_id: int
+) -> list[Completed]:
+    if not any(isinstance(check, TimeFloorCheck) for check in definition.checks):
+        return []  # nobody asks, and a save is to be quick
+    return [Completed(*row) for row in session.execute(FIND_COMPLETED, {"seat_id": assignment_id, "but_item": item_id})]
 
 
 def _texts(session: Session, seat: Seat, submission: Submission) -> ItemTexts:
@@ -181,29 +264,6 @@ def _texts(session: Session, seat: Seat, submission: Submission) -> ItemTexts:
         rows = session.execute(FIND_SOURCE_TEXTS, {"item_id": seat.item_id})
         source = {field: text for field, text in rows}
     return ItemTexts(seat.outputs, source)
-
-
-def _hold_seat(session: Session, seat: Seat, now: datetime) -> bool:
-    """Renew the lease; an expired seat nobody has taken is taken back. Tells whether the seat is ours."""
-    lease = lease_end(seat.definition, now)
-    if rows_changed(session.execute(RENEW_LEASE, {"seat_id": seat.assignment_id, "lease_end": lease})):
-        return True
-    mine = aliased(Assignment)
-    replacement = delete(Assignment).where(
-        Assignment.batch_id == seat.batch_id,
-        Assignment.slot == seat.slot,
-        Assignment.repeat == seat.repeat,
-        Assignment.status == AssignmentStatus.OPEN,
-        select(mine.id).where(mine.id == seat.assignment_id, mine.status == AssignmentStatus.EXPIRED).exists(),
-    )
-    if not rows_changed(session.execute(replacement)):
-        return False
-    session.execute(
-        update(Assignment)
-        .where(Assignment.id == seat.assignment_id)
-        .values(status=AssignmentStatus.HELD, lease_expires_at=lease)
-    )
-    return True
 
 
 def _store(session: Session, seat: Seat, submission: Submission, digest: str, now: datetime, *, late: bool) -> None:
@@ -222,8 +282,10 @@ def _store(session: Session, seat: Seat, submission: Submission, digest: str, no
             "new_status": submission.status,
             "digest": digest,
             "new_answers": submission.answers,
+            "new_dismissed": [seat.suggested[number].as_record() for number in submission.dismissed] or None,
             "new_seconds": submission.seconds,
             "is_late": late,
+            "under_amendment": seat.amendment,
             "completed": now if submission.status == "complete" else None,
         },
     )
@@ -232,13 +294,14 @@ def _store(session: Session, seat: Seat, submission: Submission, digest: str, no
     if submission.revision:
         session.execute(REMOVE_SPANS, {"of_annotation": annotation_id})
     if submission.spans:
-        session.execute(ADD_SPANS, [_row(span, annotation_id, n, seat) for n, span in enumerate(submission.spans)])
+        rows = [_row(span, seat) for span in submission.spans]
+        places = [{"annotation_id": annotation_id, "position": position} for position in range(len(rows))]
+        session.execute(ADD_SPANS, [row | place for row, place in zip(rows, places, strict=True)])
 
 
-def _row(span: SubmittedSpan, annotation_id: int, position: int, seat: Seat) -> dict[str, Any]:
+def _row(span: SubmittedSpan, seat: Seat) -> dict[str, Any]:
+    suggestion = seat.suggested.get(span.suggestion or 0)
     return {
-        "annotation_id": annotation_id,
-        "position": position,
         "category_id": seat.category_ids[span.category],
         "start_offset": span.start,
         "end_offset": span.end,
@@ -250,5 +313,5 @@ def _row(span: SubmittedSpan, annotation_id: int, position: int, seat: Seat) -> 
         "severity": span.severity,
         "reason": span.reason,
         "attributes": span.attributes,
-        "origin": span.origin,
+        "origin": None if suggestion is None else suggestion.origin_of(span),
     }

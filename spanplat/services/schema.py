@@ -1,11 +1,14 @@
 """Creating and upgrading the database."""
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
 from spanplat import paths
@@ -76,11 +79,30 @@ def initialise(database: Database) -> SchemaState:
         raise InvalidInput(_newer(state))
     if not state.is_current:
         config = configuration()
-        with database.engine.connect() as connection:
+        with database.engine.connect() as connection, _nothing_cascades(connection):
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
             connection.commit()
     return state
+
+
+@contextlib.contextmanager
+def _nothing_cascades(connection: Connection) -> Iterator[None]:
+    """Let SQLite rebuild a table, which drops it, without deleting the rows of other tables that refer to it.
+
+    Foreign keys can be switched only outside a transaction, so this stands around all migrations.
+    """
+    if connection.dialect.name != "sqlite":
+        yield
+        return
+    driver = connection.connection.cursor()
+    driver.execute("PRAGMA foreign_keys = OFF")
+    try:
+        yield
+    finally:
+        connection.rollback()  # what was not committed; the pragma does nothing within a transaction
+        driver.execute("PRAGMA foreign_keys = ON")
+        driver.close()
 
 
 def require_current(database: Database) -> None:

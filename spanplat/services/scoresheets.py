@@ -21,7 +21,7 @@ from spanplat.metrics.resampling import (
 )
 from spanplat.metrics.scores import Counts
 from spanplat.metrics.spans import FloatArray, IntArray
-from spanplat.services.sides import Alignment, Rule, Side, align
+from spanplat.services.sides import Alignment, Side, outputs_of
 
 
 def _f1(sums: FloatArray) -> FloatArray:
@@ -61,11 +61,14 @@ class Scoresheet:
         Spans of the hypothesis on them.
     columns : mapping of str to array
         By measure, one row per output; an output compared several times has the sum of its comparisons.
+    by_category : mapping of str to float
+        Character F1 of each category by itself, over the outputs; those that neither side used are left out.
     """
 
     outputs: IntArray
     spans: int
     columns: Mapping[str, FloatArray]
+    by_category: Mapping[str, float]
 
     def score(self, measure: str) -> float | None:
         """Return the figure over all outputs; None where it is undefined."""
@@ -77,22 +80,6 @@ class Scoresheet:
         if STATISTICS[measure] is mean_statistic:
             return int((self.columns[measure][:, 1] > 0).sum())
         return len(self.outputs)
-
-
-def outputs_of(side: Side, rows: IntArray) -> IntArray:
-    """Return the output of each row."""
-    return np.array([side.works[row].output_id for row in rows.tolist()], dtype=np.int64)
-
-
-def align_within(side: Side, rule: Rule) -> Alignment:
-    """Put the annotator that a rule chooses beside the other annotators of the same campaign, where there are several."""
-    return align(side, rule if rule.name == "group" else Rule("first"), side, Rule("each"))
-
-
-def restrict(alignment: Alignment, side: Side, outputs: IntArray) -> Alignment:
-    """Keep the rows that compare one of these outputs; ``side`` is the reference."""
-    kept = np.isin(outputs_of(side, alignment.reference), outputs)
-    return Alignment(alignment.reference[kept], alignment.hypothesis[kept])
 
 
 def compare(reference: Side, hypothesis: Side, alignment: Alignment, categories: Sequence[str]) -> Comparison:
@@ -137,7 +124,16 @@ def make_scoresheet(
         columns[measure] = np.zeros((len(outputs), values.shape[1]))
         np.add.at(columns[measure], place, values)
     used = np.unique(alignment.hypothesis)
-    return Scoresheet(outputs, int(hypothesis.spans.counts[used].sum()), columns)
+    return Scoresheet(outputs, int(hypothesis.spans.counts[used].sum()), columns, _f1_by_category(pair))
+
+
+def _f1_by_category(pair: Comparison) -> dict[str, float]:
+    scores = {}
+    for code, name in enumerate(pair.categories):
+        mine = pair.of_category(code)
+        if mine.reference.n_spans + mine.hypothesis.n_spans:
+            scores[name] = float(_f1(_stacked(char_counts(mine, soft=False)).sum(axis=0, keepdims=True))[0, 0])
+    return scores
 
 
 def _columns(pair: Comparison, measures: Sequence[str], gamma: GammaOptions) -> dict[str, FloatArray]:

@@ -2,13 +2,13 @@
 
 import random
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from spanplat.errors import InvalidInput
-from spanplat.models import Dataset, Example, Output, System
+from spanplat.models import Dataset, Example, Output, SourceText, System
 from spanplat.schemas.assignment import DataSelection
 from spanplat.schemas.checks import OutputReference
 from spanplat.schemas.definition_file import PathInFile
@@ -22,8 +22,7 @@ class SelectionError(InvalidInput):
         self.path = path
 
 
-@dataclass(frozen=True)
-class SelectedOutput:
+class SelectedOutput(NamedTuple):
     """An output with the names it goes by."""
 
     id: int
@@ -101,7 +100,9 @@ def find_outputs(
     """
     known = {
         (output.split, output.example, output.system): output
-        for output in _outputs_of(session, find_dataset(session, dataset).id)
+        for output in _outputs_of(
+            session, find_dataset(session, dataset).id, {item.example for _path, item in references}
+        )
     }
     found = []
     for path, reference in references:
@@ -116,15 +117,17 @@ def find_outputs(
     return found
 
 
-def _outputs_of(session: Session, dataset_id: int) -> list[SelectedOutput]:
+def _outputs_of(session: Session, dataset_id: int, examples: Collection[str] | None = None) -> list[SelectedOutput]:
+    """Return the outputs of a dataset, or those for the examples with these keys."""
+    chosen = [Example.dataset_id == dataset_id, *([] if examples is None else [Example.key.in_(examples)])]
     rows = session.execute(
         select(Output.id, Output.example_id, Example.split, Example.key, System.slug, func.length(Output.text))
         .join(Output.example)
         .join(Output.system)
-        .where(Example.dataset_id == dataset_id)
+        .where(*chosen)
         .order_by(Example.id, System.slug)
     )
-    return [SelectedOutput(*row) for row in rows]
+    return [SelectedOutput._make(row) for row in rows]
 
 
 def _require_known(name: str, asked: Sequence[str], known: set[str]) -> None:
@@ -133,3 +136,29 @@ def _require_known(name: str, asked: Sequence[str], known: set[str]) -> None:
             listed = sorted(known)
             shown = ", ".join(listed[:12]) + (f", … ({len(listed)} in all)" if len(listed) > 12 else "")
             raise SelectionError(("data", name, position), f"{value!r} is not in the dataset ({name}: {shown})")
+
+
+def require_source_text(session: Session, field: str, outputs: Sequence[SelectedOutput]) -> None:
+    """Make sure that the source of every output has a text to mark under this name.
+
+    Raises
+    ------
+    SelectionError
+        If one has not; the message lists the names there are.
+    """
+    wanted = {output.example_id: output.example for output in outputs}
+    fields: dict[int, set[str]] = {}
+    for example_id, name in session.execute(
+        select(SourceText.example_id, SourceText.field)
+        .join(Example, Example.id == SourceText.example_id)
+        .where(Example.dataset_id.in_(select(Example.dataset_id).where(Example.id.in_(list(wanted)[:1]))))
+    ):
+        fields.setdefault(example_id, set()).add(name)
+    lacking = [example for example_id, example in wanted.items() if field not in fields.get(example_id, ())]
+    if lacking:
+        known = ", ".join(sorted({name for example_id in wanted for name in fields.get(example_id, ())})) or "none"
+        raise SelectionError(
+            ("data", "source_text"),
+            f"a category is marked in the source, but the sources of {len(lacking)} of {len(wanted)} examples "
+            f"(such as {lacking[0]!r}) have no text under {field!r} (texts: {known}); name the field to mark here",
+        )

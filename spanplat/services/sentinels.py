@@ -1,6 +1,6 @@
 """Is the measure itself fair: what it says of a hypothesis that was made worse on purpose, on this very data."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial as bound
 from typing import Any
 
@@ -8,16 +8,18 @@ import numpy as np
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from spanplat import __version__
 from spanplat.db import Database
 from spanplat.metrics import Comparison, SpanSet, char, partial, partial_credit
 from spanplat.metrics.sentinels import imprecise, low_recall, remove_one
 from spanplat.metrics.spans import IntArray
 from spanplat.models import Output
-from spanplat.services.agreement import AgreementOptions
-from spanplat.services.disagreement import find_disagreements
-from spanplat.services.leaderboard import keep_result, stored_result
-from spanplat.services.sides import Work
+from spanplat.services.agreement import AgreementOptions, third_revision
+from spanplat.services.campaigns import find_campaign
+from spanplat.services.disagreement import Disagreements, find_disagreements
+from spanplat.services.results import WHOLE, Request, ResultKind, Tell, WholeComputation, compute, sign
+from spanplat.services.sides import Work, count_spans
+
+SECONDS_PER_SPAN = 2e-4
 
 WIDENINGS = (0, 5, 10, 20, 40)
 """Characters added on either side of every span."""
@@ -60,29 +62,7 @@ def compute_sentinels(
     InvalidInput
         If the campaigns share no output.
     """
-    options = options or AgreementOptions()
-    with database.reading() as session:
-        found = find_disagreements(session, reference, hypothesis, options)
-        signature = f"sentinels|{found.signature}|seed:{options.seed}"
-        stored = stored_result(session, signature)
-        if stored is not None:
-            return stored
-        lengths = _text_lengths(session, found.reference)
-    spans = found.pair.hypothesis
-    wider = {n: imprecise(spans, n, text_lengths=lengths) for n in WIDENINGS}
-    fewer = {p: low_recall(spans, p, seed=options.seed) for p in DROPS}
-    removed = _scores(found.pair, remove_one(spans))
-    unchanged = _scores(found.pair, spans)
-    result = {
-        "outputs": found.n_outputs,
-        "wider": [point for n, worse in wider.items() for point in _points(found.pair, n, worse)],
-        "fewer": [point for p, worse in fewer.items() for point in _points(found.pair, p, worse)],
-        "removed": [{"series": name, "before": unchanged[name], "after": removed[name]} for name in MEASURES],
-        "signature": signature,
-        "version": __version__,
-    }
-    keep_result(database, result)
-    return result
+    return compute(database, SENTINELS, (reference, hypothesis), options or AgreementOptions())
 
 
 def _text_lengths(session: Session, works: tuple[Work, ...]) -> IntArray:
@@ -103,3 +83,48 @@ def _points(pair: Comparison, x: float, hypothesis: SpanSet) -> list[dict[str, A
 def _scores(pair: Comparison, hypothesis: SpanSet) -> dict[str, float | None]:
     worse = Comparison(pair.reference, hypothesis, pair.categories)
     return {name: measure(worse).f1 for name, measure in MEASURES.items()}
+
+
+def _request(session: Session, campaigns: Sequence[str], options: AgreementOptions) -> Request[AgreementOptions]:
+    found = [find_campaign(session, slug) for slug in campaigns]
+    rules = f"rules:{options.reference_rule},{options.hypothesis_rule}"
+    return sign(
+        session,
+        "sentinels",
+        found,
+        options,
+        shown=[rules, f"seed:{options.seed}"],
+        extra=third_revision(session, options),
+    )
+
+
+def _estimate(session: Session, request: Request[AgreementOptions]) -> float:
+    return SECONDS_PER_SPAN * count_spans(session, request.campaigns)
+
+
+def _load(session: Session, request: Request[AgreementOptions]) -> WholeComputation:
+    found = find_disagreements(session, request.reference.slug, request.hypothesis.slug, request.options)
+    lengths = _text_lengths(session, found.reference)
+    return WholeComputation(lambda tell: _compute(found, lengths, request.options.seed, tell))
+
+
+def _compute(found: Disagreements, lengths: IntArray, seed: int, tell: Tell) -> dict[str, Any]:
+    spans = found.pair.hypothesis
+    worse: list[tuple[str, float, SpanSet]] = [
+        ("wider", n, imprecise(spans, n, text_lengths=lengths)) for n in WIDENINGS
+    ]
+    worse += [("fewer", p, low_recall(spans, p, seed=seed)) for p in DROPS]
+    points: dict[str, list[dict[str, Any]]] = {"wider": [], "fewer": []}
+    for place, (plot, x, made) in enumerate(worse):
+        points[plot] += _points(found.pair, x, made)
+        tell(place + 1, len(worse) + 2)
+    removed, unchanged = _scores(found.pair, remove_one(spans)), _scores(found.pair, spans)
+    return {
+        "outputs": found.n_outputs,
+        **points,
+        "removed": [{"series": name, "before": unchanged[name], "after": removed[name]} for name in MEASURES],
+    }
+
+
+SENTINELS = ResultKind("sentinels", WHOLE, AgreementOptions, _request, _estimate, _load)
+"""What measures say of a hypothesis that is made worse on purpose."""

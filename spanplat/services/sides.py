@@ -5,15 +5,15 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from spanplat.errors import InvalidInput
 from spanplat.metrics import SpanSet
 from spanplat.models import (
-    COUNTED,
     Annotation,
     Annotator,
     Assignment,
@@ -29,6 +29,7 @@ from spanplat.models import (
     System,
 )
 from spanplat.services.definitions import definition_of
+from spanplat.services.revisions import counted
 
 WorkQuery = Select[int, int, int, int, str, str, str, float | None]
 
@@ -41,6 +42,8 @@ class Filters:
     splits: tuple[str, ...] = ()
     systems: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
+    shared_with: str = ""
+    """Slug of a campaign: only outputs that it completed too."""
 
 
 @dataclass(frozen=True)
@@ -133,12 +136,17 @@ class JointAlignment:
 
 def categories_of(session: Session, campaigns: Sequence[Campaign]) -> dict[str, str]:
     """Return name by key of the campaigns' categories: the first campaign's list, then what the others add."""
+    rows = session.execute(
+        select(Category.campaign_id, Category.key, Category.name)
+        .where(Category.campaign_id.in_({campaign.id for campaign in campaigns}))
+        .order_by(Category.position)
+    )
+    own: dict[int, list[tuple[str, str]]] = {}
+    for campaign_id, key, name in rows:
+        own.setdefault(campaign_id, []).append((key, name))
     categories: dict[str, str] = {}
     for campaign in campaigns:
-        rows = session.execute(
-            select(Category.key, Category.name).where(Category.campaign_id == campaign.id).order_by(Category.position)
-        )
-        for key, name in rows:
+        for key, name in own.get(campaign.id, ()):
             categories.setdefault(key, name)
     return categories
 
@@ -197,14 +205,18 @@ def load_side(
     return Side(campaign.slug, tuple(works), spans)
 
 
-def data_revision(session: Session, campaign: Campaign) -> str:
-    """Return a mark that changes whenever a completed annotation is added or changed."""
-    count, revisions, newest = session.execute(
-        select(func.count(Annotation.id), func.sum(Annotation.revision), func.max(Annotation.id))
-        .join(Assignment, Assignment.id == Annotation.assignment_id)
-        .where(Assignment.campaign_id == campaign.id, *_counted())
-    ).one()
-    return f"{campaign.definition_sha256[:12]}.{count}.{revisions or 0}.{newest or 0}"
+def count_spans(session: Session, campaigns: Sequence[Campaign]) -> int:
+    """Count the spans of some campaigns, drafts included: about how much there is to compare."""
+    spans = select(func.count(Span.id)).join(Annotation, Annotation.id == Span.annotation_id)
+    of_campaigns = spans.join(Assignment, Assignment.id == Annotation.assignment_id)
+    chosen = Assignment.campaign_id.in_({campaign.id for campaign in campaigns})
+    return session.scalar(of_campaigns.where(chosen)) or 0
+
+
+def count_annotators(session: Session, campaign: Campaign) -> int:
+    """Count who has completed something in a campaign or is about to."""
+    annotators = select(func.count(Assignment.annotator_id.distinct())).where(Assignment.campaign_id == campaign.id)
+    return session.scalar(annotators) or 0
 
 
 def align(reference: Side, reference_rule: Rule, hypothesis: Side, hypothesis_rule: Rule) -> Alignment:
@@ -223,6 +235,22 @@ def align(reference: Side, reference_rule: Rule, hypothesis: Side, hypothesis_ru
         if reference.works[pair[0]].annotation_id != hypothesis.works[pair[1]].annotation_id
     ]
     return _alignment(pairs)
+
+
+def align_within(side: Side, rule: Rule) -> Alignment:
+    """Put the annotator that a rule chooses beside the other annotators of the same campaign, where there are several."""
+    return align(side, rule if rule.name == "group" else Rule("first"), side, Rule("each"))
+
+
+def outputs_of(side: Side, rows: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Return the output of each row."""
+    return np.array([side.works[row].output_id for row in rows.tolist()], dtype=np.int64)
+
+
+def restrict(alignment: Alignment, side: Side, outputs: np.ndarray[Any, np.dtype[np.int64]]) -> Alignment:
+    """Keep the rows that compare one of these outputs; ``side`` is the reference."""
+    kept = np.isin(outputs_of(side, alignment.reference), outputs)
+    return Alignment(alignment.reference[kept], alignment.hypothesis[kept])
 
 
 def align_annotators(reference: Side, hypothesis: Side) -> Iterator[Alignment]:
@@ -296,7 +324,7 @@ def _works(campaign: Campaign) -> WorkQuery:
         .join(Example, Example.id == Output.example_id)
         .join(Dataset, Dataset.id == Example.dataset_id)
         .join(System, System.id == Output.system_id)
-        .where(Assignment.campaign_id == campaign.id, BatchItem.role == ItemRole.REGULAR, *_counted())
+        .where(Assignment.campaign_id == campaign.id, BatchItem.role == ItemRole.REGULAR, *counted())
         .order_by(ItemOutput.output_id, Assignment.slot, Assignment.repeat, Annotation.id)
     )
 
@@ -315,15 +343,6 @@ def _marks(campaign: Campaign, *, resolved: bool) -> Select[int, int, int, int, 
     )
 
 
-def _counted() -> tuple[ColumnElement[bool], ...]:
-    return (
-        Annotation.status == "complete",
-        Annotation.late.is_(False),
-        Assignment.excluded.is_(False),
-        Assignment.status.in_(COUNTED),
-    )
-
-
 def _filtered(query: WorkQuery, filters: Filters) -> WorkQuery:
     if filters.datasets:
         query = query.where(Dataset.slug.in_(filters.datasets))
@@ -331,4 +350,19 @@ def _filtered(query: WorkQuery, filters: Filters) -> WorkQuery:
         query = query.where(Example.split.in_(filters.splits))
     if filters.systems:
         query = query.where(System.slug.in_(filters.systems))
+    if filters.shared_with:
+        query = query.where(ItemOutput.output_id.in_(_completed_by(filters.shared_with)))
     return query
+
+
+def _completed_by(slug: str) -> Select[int]:
+    """Select the outputs that a campaign completed."""
+    return (
+        select(ItemOutput.output_id)
+        .join(Annotation, Annotation.item_id == ItemOutput.item_id)
+        .join(Assignment, Assignment.id == Annotation.assignment_id)
+        .join(Campaign, Campaign.id == Assignment.campaign_id)
+        .join(BatchItem, (BatchItem.batch_id == Assignment.batch_id) & (BatchItem.item_id == Annotation.item_id))
+        .where(Campaign.slug == slug, BatchItem.role == ItemRole.REGULAR, *counted())
+        .correlate(None)
+    )

@@ -1,27 +1,39 @@
 """Submitting a batch: everything complete, checks scored, the code earned."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from spanplat.db import Database
-from spanplat.errors import Conflict
+from spanplat.errors import Conflict, say
 from spanplat.models import (
     Annotation,
     Assignment,
     AssignmentStatus,
     BatchItem,
     Category,
-    CheckResult,
     ItemOutput,
     Output,
     Span,
 )
 from spanplat.models.statements import rows_changed
-from spanplat.services.checks import AnsweredItem, MarkedSpan, is_excluded, outcome_of, score_checks
+from spanplat.services.check_results import screen_out, store_outcomes
+from spanplat.services.checks import (
+    AnsweredItem,
+    Completed,
+    MarkedSpan,
+    is_excluded,
+    outcome_of,
+    score_item,
+    seconds_believed,
+    stops,
+)
+from spanplat.services.claims import serve_one_at_a_time, take_back
 from spanplat.services.participation import Stage, Visit, find_visit
+from spanplat.services.qualifying import load_exam, record_attempt, score_attempt
 
 
 class Incomplete(Conflict):
@@ -29,14 +41,15 @@ class Incomplete(Conflict):
 
     def __init__(self, positions: list[int]) -> None:
         listed = ", ".join(str(position) for position in positions)
-        super().__init__(f"not all items are complete yet: {listed}")
+        super().__init__(say("not all items are complete yet: %(items)s", items=listed))
         self.positions = positions
 
 
 def submit_batch(database: Database, token: str, now: datetime) -> Visit:
     """Submit the batch a token holds; once submitted, the same call returns the same visit.
 
-    Checks are scored before the write, on the state that the write then insists on.
+    Checks are scored before the write, on the state that the write then insists on. A seat that lapsed and that nobody has taken is
+    taken back, as by a save.
 
     Raises
     ------
@@ -47,44 +60,48 @@ def submit_batch(database: Database, token: str, now: datetime) -> Visit:
     Conflict
         If the seat went to somebody else, or there is no seat yet.
     """
+    _regain_seat(database, token, now)
     with database.reading() as session:
         visit = find_visit(session, token)
         if visit.stage in (Stage.DONE, Stage.ENDED):
             return visit
         if visit.assignment is None or visit.stage != Stage.WORK:
-            raise Conflict("the place on this batch is gone; open the start link again to get another")
-        rows, items = _answered_items(session, visit.assignment)
-        outcomes = score_checks(visit.definition, items)
+            raise Conflict(say("the place on this batch is gone; open the start link again to get another"))
+        rows, items = answered_items(session, visit.assignment)
+        by_item = {item_id: score_item(visit.definition, item) for (item_id, _), item in zip(rows, items, strict=True)}
+        exam = load_exam(session, visit.campaign) if visit.campaign.kind == "qualification" else None
+        score = score_attempt(session, exam, visit.assignment) if exam is not None else 0.0
+    outcomes = [outcome for of_item in by_item.values() for outcome in of_item]
     with database.transaction() as session:
+        if exam is not None:  # before the seat, as whoever claims one does
+            serve_one_at_a_time(session, visit.participation)
         submitted = session.execute(
             update(Assignment)
             .where(Assignment.id == visit.assignment.id, Assignment.status == AssignmentStatus.HELD)
             .values(
-                status=AssignmentStatus.SUBMITTED,
-                submitted_at=now,
-                outcome=outcome_of(outcomes),
+                status=AssignmentStatus.HELD if stops(outcomes) else AssignmentStatus.SUBMITTED,
+                submitted_at=None if stops(outcomes) else now,
+                outcome=outcome_of(visit.definition, outcomes),
                 excluded=is_excluded(outcomes),
             )
         )
-        if rows_changed(submitted) and _revisions(session, visit.assignment) != rows:
-            raise Conflict("an item was saved while the batch was being submitted; please submit again")
-        if rows_changed(submitted) and outcomes:
-            item_ids = [item_id for item_id, _ in rows]
-            session.execute(
-                insert(CheckResult),
-                [
-                    {
-                        "assignment_id": visit.assignment.id,
-                        "item_id": None if outcome.item is None else item_ids[outcome.item],
-                        "name": outcome.name,
-                        "kind": outcome.kind,
-                        "passed": outcome.passed,
-                        "detail": outcome.detail,
-                    }
-                    for outcome in outcomes
-                ],
-            )
+        if rows_changed(submitted):
+            if _revisions(session, visit.assignment) != rows:
+                raise Conflict(say("an item was saved while the batch was being submitted; please submit again"))
+            store_outcomes(session, visit.assignment.id, by_item)
+            if stops(outcomes):
+                screen_out(session, visit.assignment.id)
+            elif exam is not None:
+                record_attempt(session, exam, visit.participation.annotator_id, score, now)
         return find_visit(session, token)
+
+
+def _regain_seat(database: Database, token: str, now: datetime) -> None:
+    with database.reading() as session:
+        visit = find_visit(session, token)
+    if visit.stage == Stage.LAPSED and visit.assignment is not None:
+        with database.transaction() as session:
+            take_back(session, visit.assignment.id, visit.definition, now)
 
 
 def _revisions(session: Session, assignment: Assignment) -> list[tuple[int, int]]:
@@ -97,7 +114,14 @@ def _revisions(session: Session, assignment: Assignment) -> list[tuple[int, int]
     return [(item_id, revision) for item_id, revision in rows]
 
 
-def _answered_items(session: Session, assignment: Assignment) -> tuple[list[tuple[int, int]], list[AnsweredItem]]:
+def answered_items(session: Session, assignment: Assignment) -> tuple[list[tuple[int, int]], list[AnsweredItem]]:
+    """Return the items of a seat in their order, as ids with revisions and as checks look at them.
+
+    Raises
+    ------
+    Incomplete
+        If an item is not complete.
+    """
     rows = session.execute(
         select(BatchItem.position, BatchItem.item_id, BatchItem.check_name, Output.text)
         .join(ItemOutput, (ItemOutput.item_id == BatchItem.item_id) & (ItemOutput.position == 0))
@@ -122,8 +146,24 @@ def _answered_items(session: Session, assignment: Assignment) -> tuple[list[tupl
     ):
         spans[annotation_id].append(MarkedSpan(start, end, category))
     annotations = [complete[item_id] for _, item_id, *_ in rows]
+    seconds = _seconds_believed(assignment, annotations)
     items = [
-        AnsweredItem(check, text, spans[annotation.id], annotation.answers, annotation.seconds)
+        AnsweredItem(check, text, spans[annotation.id], annotation.answers, seconds[annotation.id])
         for (_, _, check, text), annotation in zip(rows, annotations, strict=True)
     ]
     return [(annotation.item_id, annotation.revision) for annotation in annotations], items
+
+
+def _seconds_believed(assignment: Assignment, annotations: Sequence[Annotation]) -> dict[int, float | None]:
+    """Return the time spent on each completed annotation, by its id."""
+    completed = {
+        annotation.id: Completed(annotation.completed_at, annotation.seconds)
+        for annotation in annotations
+        if annotation.completed_at is not None
+    }
+    return {
+        annotation.id: seconds_believed(assignment.claimed_at, completed[annotation.id], completed.values())
+        if annotation.id in completed
+        else annotation.seconds
+        for annotation in annotations
+    }

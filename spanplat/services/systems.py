@@ -1,16 +1,13 @@
 """Which of the evaluated systems makes which errors, by one or more campaigns, and whether they rank the systems alike."""
 
-import hashlib
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from spanplat import __version__
 from spanplat.db import Database
 from spanplat.errors import InvalidInput
 from spanplat.metrics.spans import IntArray
@@ -18,8 +15,10 @@ from spanplat.metrics.systems import ErrorWeights, SystemErrors, system_ranking_
 from spanplat.models import Campaign, Item, ItemOutput, Output
 from spanplat.services.campaigns import find_campaign
 from spanplat.services.definitions import definition_of
-from spanplat.services.leaderboard import keep_result, stored_result
-from spanplat.services.sides import Filters, Rule, Side, align, categories_of, data_revision, load_side
+from spanplat.services.results import WHOLE, Request, ResultKind, Tell, WholeComputation, compute, sign
+from spanplat.services.sides import Filters, Rule, Side, align, categories_of, count_spans, load_side
+
+SECONDS_PER_SPAN = 6e-5
 
 
 @dataclass(frozen=True)
@@ -73,28 +72,7 @@ def compute_systems(
     InvalidInput
         If no campaign is named, or one has no completed annotation.
     """
-    options = options or SystemsOptions()
-    with database.reading() as session:
-        stored = stored_systems(session, campaigns, options)
-        if stored is not None:
-            return stored
-        found = _find(session, campaigns)
-        signature = _sign(session, found, options)
-        categories = categories_of(session, found)
-        loaded = [_load(session, campaign, list(categories), options.filters) for campaign in found]
-    result = {
-        "campaigns": [_describe(one, tuple(categories.values()), options) for one in loaded],
-        "agreement": [_agreement(loaded[0], other) for other in loaded[1:]],
-        "signature": signature,
-        "version": __version__,
-    }
-    keep_result(database, result)
-    return result
-
-
-def stored_systems(session: Session, campaigns: Sequence[str], options: SystemsOptions) -> dict[str, Any] | None:
-    """Return the report if it is stored for the present data, else None; raises as `compute_systems` does."""
-    return stored_result(session, _sign(session, _find(session, campaigns), options))
+    return compute(database, SYSTEMS, campaigns, options or SystemsOptions())
 
 
 def _find(session: Session, campaigns: Sequence[str]) -> list[Campaign]:
@@ -103,15 +81,7 @@ def _find(session: Session, campaigns: Sequence[str]) -> list[Campaign]:
     return [find_campaign(session, slug) for slug in dict.fromkeys(campaigns)]
 
 
-def _sign(session: Session, campaigns: Sequence[Campaign], options: SystemsOptions) -> str:
-    revisions = [f"{campaign.slug}@{data_revision(session, campaign)}" for campaign in campaigns]
-    named = {"campaigns": revisions, "options": asdict(options), "version": __version__}
-    digest = hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()[:16]
-    parts = [f"campaigns:{len(campaigns)}", f"seed:{options.seed}", f"resamples:{options.resamples}"]
-    return "|".join(["systems", revisions[0], *parts, f"digest:{digest}", f"v:{__version__}"])
-
-
-def _load(session: Session, campaign: Campaign, categories: Sequence[str], filters: Filters) -> _Loaded:
+def _load_campaign(session: Session, campaign: Campaign, categories: Sequence[str], filters: Filters) -> _Loaded:
     side = load_side(session, campaign, categories, filters)
     if not side.works:
         raise InvalidInput(
@@ -196,3 +166,31 @@ def _agreement(reference: _Loaded, other: _Loaded) -> dict[str, Any]:
         "figures": dict(compared.figures),
         "undefined": dict(compared.undefined),
     }
+
+
+def _request(session: Session, campaigns: Sequence[str], options: SystemsOptions) -> Request[SystemsOptions]:
+    found = _find(session, campaigns)
+    shown = [f"campaigns:{len(found)}", f"seed:{options.seed}", f"resamples:{options.resamples}"]
+    return sign(session, "systems", found, options, shown=shown)
+
+
+def _estimate(session: Session, request: Request[SystemsOptions]) -> float:
+    return SECONDS_PER_SPAN * count_spans(session, request.campaigns)
+
+
+def _load(session: Session, request: Request[SystemsOptions]) -> WholeComputation:
+    categories, options = categories_of(session, request.campaigns), request.options
+    loaded = [_load_campaign(session, one, list(categories), options.filters) for one in request.campaigns]
+
+    def run(tell: Tell) -> dict[str, Any]:
+        described = []
+        for place, one in enumerate(loaded):
+            tell(place, len(loaded))
+            described.append(_describe(one, tuple(categories.values()), options))
+        return {"campaigns": described, "agreement": [_agreement(loaded[0], other) for other in loaded[1:]]}
+
+    return WholeComputation(run)
+
+
+SYSTEMS = ResultKind("systems", WHOLE, SystemsOptions, _request, _estimate, _load)
+"""The evaluated systems by the errors that campaigns found in them."""

@@ -1,20 +1,18 @@
-"""Staff accounts: adding users, and checking who signs in."""
+"""Staff accounts: adding users, what each may do, and checking who signs in."""
 
 import re
 import secrets
-import string
-from functools import cache
+from datetime import UTC, datetime
 
-from argon2 import PasswordHasher
-from argon2.exceptions import VerifyMismatchError
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from spanplat.errors import Conflict, InvalidInput, NotFound
 from spanplat.models import Role, User
+from spanplat.services.audit import log_event
+from spanplat.services.passwords import generate_password, hash_password, is_right_password
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
-_HASHER = PasswordHasher()
 
 
 def add_user(session: Session, email: str, role: Role | str) -> tuple[User, str]:
@@ -43,20 +41,40 @@ def add_user(session: Session, email: str, role: Role | str) -> tuple[User, str]
     Conflict
         If there is such a user already.
     """
-    address = _address(email)
-    if not _EMAIL.fullmatch(address):
-        raise InvalidInput(f"{email!r} is not an email address; write name@host")
-    try:
-        role = Role(role)
-    except ValueError as error:
-        raise InvalidInput(f"there is no role {role!r}; choose one of {', '.join(Role)}") from error
+    password = generate_password()
+    return add_user_with_password(session, email, role, password), password
+
+
+def add_user_with_password(session: Session, email: str, role: Role | str, password: str) -> User:
+    """Add a user who chose a password; raises as `add_user` does, and `InvalidInput` for a bad password."""
+    address = require_address(email)
+    role = require_role(role)
     if _find(session, address) is not None:
         raise Conflict(f"there is a user {address} already; choose another address, or give them a new password")
-    password = generate_password()
-    user = User(email=address, role=role, password_hash=_HASHER.hash(password), session_epoch=_new_epoch())
+    user = User(email=address, role=role, password_hash=hash_password(password), session_epoch=_new_epoch())
     session.add(user)
     session.flush()
-    return user, password
+    log_event(session, "user.added", address, role=role)
+    return user
+
+
+def list_users(session: Session) -> list[User]:
+    """Return all users, by address."""
+    return list(session.scalars(select(User).order_by(User.email)))
+
+
+def find_user(session: Session, user_id: int) -> User:
+    """Return a user.
+
+    Raises
+    ------
+    NotFound
+        If there is none with this id.
+    """
+    user = session.get(User, user_id)
+    if user is None:
+        raise NotFound(f"there is no user number {user_id}")
+    return user
 
 
 def reset_password(session: Session, email: str) -> str:
@@ -71,28 +89,145 @@ def reset_password(session: Session, email: str) -> str:
     if user is None:
         raise NotFound(f"there is no user {email}")
     password = generate_password()
-    user.password_hash = _HASHER.hash(password)
-    user.session_epoch = _new_epoch()
-    session.flush()
+    _set_password(session, user, password)
+    log_event(session, "user.password_reset", user.email)
     return password
 
 
+def change_password(session: Session, user_id: int, present: str, new: str) -> User:
+    """Let a user choose a new password; every other session of theirs ends.
+
+    Raises
+    ------
+    InvalidInput
+        If the present password is wrong, or the new one too short, too long or known from breaches.
+    """
+    user = find_user(session, user_id)
+    if authenticate(session, user.email, present) is None:
+        raise InvalidInput("the present password is not right; nothing was changed")
+    _set_password(session, user, new)
+    log_event(session, "user.password_changed", user.email)
+    return user
+
+
+def change_role(session: Session, user_id: int, role: Role | str) -> User:
+    """Change what a user may do; it holds from their next request on.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such role.
+    Conflict
+        If the last administrator would be none any more.
+    """
+    user, role = find_user(session, user_id), require_role(role)
+    if user.role == role:
+        return user
+    if user.role == Role.ADMIN:
+        _require_another_admin(session, user)
+    log_event(session, "user.role_changed", user.email, before=user.role, after=role)
+    user.role = role
+    session.flush()
+    return user
+
+
+def deactivate(session: Session, user_id: int) -> User:
+    """Close an account: nobody signs in with it, its sessions and tokens end; what the person did keeps their name.
+
+    Raises
+    ------
+    Conflict
+        If it is the last administrator's.
+    """
+    user = find_user(session, user_id)
+    if user.deactivated_at is None:
+        _require_another_admin(session, user)
+        user.deactivated_at = datetime.now(UTC)
+        user.session_epoch = _new_epoch()
+        log_event(session, "user.deactivated", user.email)
+        session.flush()
+    return user
+
+
+def reactivate(session: Session, user_id: int) -> User:
+    """Open a closed account again, with the password it had."""
+    user = find_user(session, user_id)
+    if user.deactivated_at is not None:
+        user.deactivated_at = None
+        log_event(session, "user.reactivated", user.email)
+        session.flush()
+    return user
+
+
+def sign_out_everywhere(session: Session, user_id: int) -> User:
+    """End every session of a user."""
+    user = find_user(session, user_id)
+    begin_new_epoch(session, user)
+    log_event(session, "user.signed_out_everywhere", user.email)
+    return user
+
+
+def begin_new_epoch(session: Session, user: User) -> None:
+    """End every session of a user, as a part of something else that is logged."""
+    user.session_epoch = _new_epoch()
+    session.flush()
+
+
 def authenticate(session: Session, email: str, password: str) -> User | None:
-    """Return the user with this address and password, or None.
+    """Return the user with this address and password whose account is open, or None.
 
     An unknown address costs as much work as a wrong password, so that nobody can tell the two apart by the time it takes.
     """
     user = _find(session, _address(email))
+    is_right = is_right_password(password, user.password_hash if user else None)
+    return user if user is not None and is_right and user.deactivated_at is None else None
+
+
+def require_address(email: str) -> str:
+    """Return an email address in the form it is stored in.
+
+    Raises
+    ------
+    InvalidInput
+        If it is not one.
+    """
+    address = _address(email)
+    if not _EMAIL.fullmatch(address):
+        raise InvalidInput(f"{email!r} is not an email address; write name@host")
+    return address
+
+
+def require_role(role: str) -> Role:
+    """Return the role of this name.
+
+    Raises
+    ------
+    InvalidInput
+        If there is none.
+    """
     try:
-        _HASHER.verify(user.password_hash if user else _nobodys_hash(), password)
-    except VerifyMismatchError:
-        return None
-    return user
+        return Role(role)
+    except ValueError as error:
+        raise InvalidInput(f"there is no role {role!r}; choose one of {', '.join(Role)}") from error
 
 
-def generate_password() -> str:
-    """Return a random password of 95 bits in letters and digits, short enough to type once and safe in every shell."""
-    return "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(16))
+def find_user_by_address(session: Session, address: str) -> User | None:
+    """Return who has an account under this address, or None."""
+    return _find(session, _address(address))
+
+
+def _require_another_admin(session: Session, user: User) -> None:
+    if user.role != Role.ADMIN:
+        return
+    active = User.role == Role.ADMIN, User.deactivated_at.is_(None), User.id != user.id
+    others = session.scalar(select(func.count()).select_from(User).where(*active))
+    if not others:
+        raise Conflict(f"{user.email} is the only administrator; make somebody else one first")
+
+
+def _set_password(session: Session, user: User, password: str) -> None:
+    user.password_hash = hash_password(password)
+    begin_new_epoch(session, user)
 
 
 def _address(email: str) -> str:
@@ -105,8 +240,3 @@ def _find(session: Session, address: str) -> User | None:
 
 def _new_epoch() -> str:
     return secrets.token_urlsafe(9)
-
-
-@cache
-def _nobodys_hash() -> str:
-    return _HASHER.hash(generate_password())

@@ -3,6 +3,7 @@
 import pytest
 
 from bench.kill import Trial
+from tests.asynchronous import apart
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -10,7 +11,7 @@ def test_after_a_kill_every_acknowledged_save_is_there_once_and_the_same_seat_is
     database_url: str, seed: int
 ) -> None:
     trial = Trial(database_url, kills=2, seed=seed)
-    trial.run()
+    apart(trial.run)
     assert trial.losses == []
     assert trial.measurements.errors == []
     assert trial.acknowledged > 0

@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import update
 
 from spanplat.db import Database
 from spanplat.errors import InvalidInput, NotFound
-from spanplat.models import AgreementResult, Annotation, Assignment
-from spanplat.services.agreement import AgreementOptions, compute_agreement, mean_of_reports, stored_agreement
+from spanplat.models import Assignment
+from spanplat.services.agreement import AgreementOptions, compute_agreement
 from spanplat.services.importing.campaigns import import_campaign
+from spanplat.services.report_means import mean_of_reports
 from spanplat.services.sides import Filters, Rule
 from spanplat.services.stats import campaign_statistics
 from spanplat.text import sha256_of
@@ -97,7 +98,7 @@ def test_the_annotators_of_one_campaign_are_compared_with_each_other_and_never_w
     assert (pairs["outputs"], pairs["outputs_reference_only"]) == (1, 1)
     assert f1(store.compare("c", "c", reference_rule="group=0", hypothesis_rule="group=2")) == 0
     with pytest.raises(
-        InvalidInput, match="compared with itself; choose two of its annotators with --ref-rule group=K"
+        InvalidInput, match="compared with itself; choose two of its annotators with the rules group=K and group=L"
     ):
         store.compare("c", "c")
 
@@ -133,30 +134,12 @@ def test_wrong_use_says_what_to_do(store: Store) -> None:
     with pytest.raises(InvalidInput, match="'second' is no rule; use first, each, pairs, all, or group=K"):
         store.compare("ref", "elsewhere", reference_rule="second")
     with pytest.raises(
-        InvalidInput, match="share no output under these rules and filters; compare campaigns over the same"
+        InvalidInput,
+        match=r"share no output .*: the first has 1 annotations of d/test, the second 1 annotations of d/test; compare",
     ):
         store.compare("ref", "elsewhere")
     with store.database.reading() as session, pytest.raises(InvalidInput, match="use the rule each, first or group=K"):
         campaign_statistics(session, "ref", rule="pairs")
-
-
-def test_a_result_is_stored_until_the_data_or_the_options_change(store: Store) -> None:
-    store.campaign("ref", record("a", "1", [(0, 4, "X")]), record("a", "2", [(0, 4, "X")]))
-    store.campaign("hyp", record("b", "1", [(0, 4, "X")]), record("b", "2", [], status="draft"))
-    options = AgreementOptions(samples=2)
-    first = store.compare("ref", "hyp")
-    assert store.compare("ref", "hyp") == first
-    with store.database.reading() as session:
-        assert stored_agreement(session, "ref", "hyp", options) == first
-        assert session.scalar(select(func.count()).select_from(AgreementResult)) == 1
-    with store.database.transaction() as session:
-        session.execute(update(Annotation).where(Annotation.status == "draft").values(status="complete", revision=2))
-    with store.database.reading() as session:
-        assert stored_agreement(session, "ref", "hyp", options) is None
-    changed = store.compare("ref", "hyp")
-    assert (first["outputs"], changed["outputs"]) == (1, 2)
-    assert changed["signature"] != first["signature"]
-    assert store.compare("ref", "hyp", matching="greedy")["signature"] != changed["signature"]
 
 
 def test_late_excluded_and_check_work_is_in_no_figure(store: Store) -> None:
@@ -214,3 +197,24 @@ def test_the_rule_all_gives_one_gamma_over_all_annotators_of_both_sides(store: S
     assert "char" not in joint
     within = store.compare("ref", "ref", reference_rule="all")
     assert (within["outputs"], within["outputs_reference_only"], within["gamma"]["hard"]["outputs"]) == (1, 1, 1)
+
+
+def test_the_references_people_among_themselves_stand_beside_the_figures(store: Store) -> None:
+    store.campaign(
+        "ref",
+        record("a", "1", [(0, 4, "X")]),
+        record("b", "1", [(2, 6, "X")]),
+        record("a", "2", [(0, 4, "X")]),
+        record("a", "3", [(0, 4, "X")]),
+        record("b", "3", [(0, 4, "X")]),
+    )
+    store.campaign("hyp", record("m", "1", [(0, 4, "X")]), record("m", "2", []))
+    ceiling = store.compare("ref", "hyp")["ceiling"]
+    within = store.compare("ref", "ref", hypothesis_rule="each", filters=Filters(shared_with="hyp"))
+    assert store.compare("ref", "ref", hypothesis_rule="each")["outputs"] == 2
+    assert (ceiling["outputs"], ceiling["rules"]) == (1, ["first", "each"])
+    assert ceiling["char"]["hard"] == within["char"]["hard"]
+    assert ceiling["gamma"]["hard"] == within["gamma"]["hard"]
+    assert store.compare("ref", "hyp", reference_rule="group=1")["ceiling"]["rules"] == ["group=1", "each"]
+    for one in (within, store.compare("hyp", "ref"), store.compare("ref", "hyp", reference_rule="pairs")):
+        assert one["ceiling"] is None

@@ -8,18 +8,21 @@ from sqlalchemy import func, select
 
 from spanplat.db import Database
 from spanplat.errors import Conflict, Gone, InvalidInput, NotAllowed
-from spanplat.models import Annotation, Assignment, AssignmentStatus, Campaign, CheckResult, Span
+from spanplat.models import Annotation, Annotator, Assignment, AssignmentStatus, Campaign, CheckResult, Span
 from spanplat.platforms.arrivals import Arrival
 from spanplat.schemas.submission import Submission
+from spanplat.services.audit import list_events
 from spanplat.services.campaigns import find_campaign
 from spanplat.services.claims import NothingLeft
 from spanplat.services.pages import list_items, show_item
-from spanplat.services.participation import Stage, Visit, enter, find_visit, give_consent, way_back, withdraw
+from spanplat.services.participation import Stage, Visit, enter, find_visit, give_consent, way_back
 from spanplat.services.requirements import TextMismatch
 from spanplat.services.saving import KeptAsLate, StaleRevision, save_item
 from spanplat.services.submitting import Incomplete, submit_batch
+from spanplat.services.withdrawing import withdraw
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
+SOON = NOW + timedelta(minutes=10)
 LATER = NOW + timedelta(hours=2)
 
 
@@ -215,6 +218,29 @@ def test_withdrawing_gives_the_seat_back_and_shows_the_code_for_it(
     assert arrive(database, "bob").stage == Stage.WORK
 
 
+@pytest.mark.parametrize(("policy", "kept"), [("leave_out", 1), ("delete", 0)])
+def test_the_work_of_who_withdraws_is_kept_or_deleted_as_the_campaign_says(
+    database: Database, launch: Callable[..., Campaign], policy: str, kept: int
+) -> None:
+    check = {"name": "fast", "type": "min_seconds", "seconds": 1}
+    launch(annotators={"withdrawn": policy, "per_output": 2}, checks=[check])
+    other, visit = arrive(database, "bob"), arrive(database, "ann")
+    for person in (other, visit):
+        text = text_of(database, person, 1)
+        save_item(database, person.participation.token, 1, marking(text), NOW)
+    with database.transaction() as session:
+        withdraw(session, visit.participation.token)
+    with database.reading() as session:
+        assert visit.assignment is not None
+        for table in (Annotation, CheckResult):
+            theirs = select(func.count()).where(table.assignment_id == visit.assignment.id)
+            assert session.scalar(theirs) == kept
+        assert session.scalar(select(func.count()).select_from(Span)) == 1 + kept
+        pseudonym = session.get_one(Annotator, visit.participation.annotator_id).pseudonym
+        deleted = [line.detail for line in list_events(session, thing="work")]
+    assert deleted == [{"annotator": pseudonym}] * (1 - kept)
+
+
 def test_no_seat_is_claimed_before_consent(database: Database, launch: Callable[..., Campaign]) -> None:
     launch(consent={"version": "7", "text": "We keep your marks."})
     visit = arrive(database, "ann")
@@ -240,9 +266,7 @@ def test_a_campaign_that_is_not_open_takes_nobody_in(database: Database, launch:
         arrive(database, "ann")
 
 
-def test_checks_are_scored_on_submission_and_decide_the_outcome(
-    database: Database, launch: Callable[..., Campaign]
-) -> None:
+def test_checks_of_an_item_and_of_every_item_are_scored(database: Database, launch: Callable[..., Campaign]) -> None:
     item = {"split": "test", "example": "0", "system": "alder"}
     launch(
         data={"dataset": "reports", "examples": ["1", "2"]},
@@ -253,15 +277,35 @@ def test_checks_are_scored_on_submission_and_decide_the_outcome(
                 "type": "must_mark",
                 "item": item,
                 "expected": {"quote": "short"},
-                "on_fail": "screen_out",
+                "on_fail": "withhold_bonus",
             },
             {"name": "too-fast", "type": "min_seconds", "seconds": 5},
         ],
         platform={"codes": {"completed": "GOOD", "screened_out": "OUT"}},
     )
     visit = arrive(database, "ann")
-    complete_all(database, visit)
-    assert way_back(submit_batch(database, visit.participation.token, NOW)).code == "OUT"
+    complete_all(database, visit, now=SOON)
+    assert way_back(submit_batch(database, visit.participation.token, SOON)).code == "GOOD"
     with database.reading() as session:
-        results = session.execute(select(CheckResult.name, CheckResult.passed).order_by(CheckResult.id)).all()
+        results = session.execute(select(CheckResult.name, CheckResult.passed).order_by(CheckResult.name)).all()
     assert [tuple(row) for row in results] == [("blatant", False)] + [("too-fast", True)] * 5
+
+
+def test_a_page_that_claims_more_time_than_passed_is_not_believed(
+    database: Database, launch: Callable[..., Campaign]
+) -> None:
+    launch(
+        batches={"regular": 3},
+        checks=[{"name": "too-fast", "type": "min_seconds", "seconds": 5, "on_fail": "warn"}],
+    )
+    visit = arrive(database, "ann")
+    claim = Submission(revision=0, status="complete", seconds=30)
+    told = [
+        save_item(database, visit.participation.token, position, claim, NOW + timedelta(seconds=after)).warnings != ()
+        for position, after in ((1, 6), (2, 8), (3, 70))
+    ]
+    assert told == [False, True, False]
+    submit_batch(database, visit.participation.token, LATER)
+    with database.reading() as session:
+        results = session.scalars(select(CheckResult.passed).order_by(CheckResult.item_id)).all()
+    assert sorted(results) == [False, True, True], "to wait before submitting changes nothing"

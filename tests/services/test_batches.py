@@ -107,11 +107,8 @@ def test_balancing_puts_every_system_into_every_batch() -> None:
         assert Counter(item.system for item in batch) == dict.fromkeys(SYSTEMS, 2)
 
 
-def test_a_batch_of_gold_alone_and_practice_before_the_rest() -> None:
+def test_a_batch_of_gold_alone() -> None:
     assert [[item.role for item in batch] for batch in plan(0, regular=0, gold=3)] == [[ItemRole.GOLD] * 3]
-    for batch in plan(6, regular=3, gold=1, tutorial=2):
-        assert [item.role for item in batch[:2]] == [ItemRole.TUTORIAL] * 2
-        assert len({item.number for item in batch}) == len(batch)
 
 
 @pytest.mark.parametrize(("per_output", "seats"), [(1, 10), (3, 30), (1.4, 14), (2.5, 25)])
@@ -127,3 +124,50 @@ def test_every_group_gets_its_own_seats() -> None:
         plan_seats(2, AnnotatorSettings(per_output=2), ["calm", "strict"], seed=1)
         == [["calm", "strict", "calm", "strict"]] * 2
     )
+
+
+def texts(*lengths: int, categories: str = "") -> list[PlannedItem]:
+    fields: list[tuple[tuple[str, str], ...]] = [(("source.kind", kind),) for kind in categories] or [()] * len(lengths)
+    return [
+        PlannedItem(number, length=length, fields=of_item)
+        for number, (length, of_item) in enumerate(zip(lengths, fields, strict=True))
+    ]
+
+
+@given(
+    lengths=st.lists(st.integers(1, 900), min_size=1, max_size=60), sampling=st.sampled_from(["partition", "sample"])
+)
+def test_short_and_long_texts_stand_in_batches_of_their_own(lengths: list[int], sampling: str) -> None:
+    settings = BatchSettings.model_validate(
+        {"regular": 5, "lengths": [200, 600], "sampling": sampling, "batches": 6 if sampling == "sample" else None}
+    )
+    batches = plan_batches(texts(*lengths), [], [], settings)
+    for batch in batches:
+        assert len({(item.length >= 200) + (item.length >= 600) for item in batch}) == 1
+    if sampling == "partition":
+        assert sorted(item.number for batch in batches for item in batch) == list(range(len(lengths)))
+    else:
+        strata = {(length >= 200) + (length >= 600) for length in lengths}
+        assert len(batches) == 6
+        assert {(batch[0].length >= 200) + (batch[0].length >= 600) for batch in batches} == strata
+
+
+def test_batches_are_balanced_over_length_and_over_what_stands_in_the_source() -> None:
+    settings = BatchSettings(regular=4, balance=["length", "source.kind"], lengths=[300])
+    items = texts(*[100] * 8, *[500] * 8, categories="abababab" * 2)
+    for batch in plan_batches(items, [], [], settings):
+        assert Counter(item.length for item in batch) == {100: 2, 500: 2}
+        assert Counter(item.fields[0][1] for item in batch) == {"a": 2, "b": 2}
+
+
+@pytest.mark.parametrize(
+    ("parts", "problem"),
+    [
+        ({"lengths": [300, 200]}, "positive and rising"),
+        ({"balance": ["length"]}, "say what is short and what is long"),
+        ({"balance": ["weather"]}, "should match pattern"),
+    ],
+)
+def test_lengths_that_make_no_sense_are_refused(parts: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        BatchSettings.model_validate(parts)

@@ -1,5 +1,7 @@
-"""Seats: nobody holds two, no seat has two holders, and what was acknowledged stays, whatever people do in whatever order."""
+"""Seats: nobody holds two and no seat has two holders, whoever comes at the same moment."""
 
+import contextlib
+import itertools
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -8,15 +10,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
-from sqlalchemy import delete, func, select
+from sqlalchemy import func, select
 
 from spanplat.db import Database
 from spanplat.errors import Conflict, Gone
 from spanplat.models import (
-    REPLACED,
     Annotation,
     Annotator,
     Assignment,
@@ -24,169 +22,22 @@ from spanplat.models import (
     Campaign,
     Participation,
 )
-from spanplat.models.base import Base
 from spanplat.platforms.arrivals import Arrival
 from spanplat.schemas.submission import Submission
 from spanplat.services.campaigns import find_campaign
 from spanplat.services.claims import NothingLeft
-from spanplat.services.participation import Stage, Visit, enter, find_visit, withdraw
-from spanplat.services.saving import KeptAsLate, StaleRevision, save_item
-from spanplat.services.submitting import Incomplete, submit_batch
-from tests.services.test_annotating import NOW
+from spanplat.services.participation import Stage, Visit, enter
+from spanplat.services.saving import KeptAsLate, save_item
+from spanplat.services.submitting import submit_batch
+from spanplat.services.withdrawing import withdraw
+from tests.services.test_annotating import LATER, NOW
 
 Launch = Callable[..., Campaign]
-
-PEOPLE = ("ann", "bob", "cem", "dia")
-MINUTES = st.sampled_from([1, 30, 59, 61, 200])
 
 
 def come_in(database: Database, person: str, session_key: str, now: datetime) -> Visit:
     with database.transaction() as session:
         return enter(session, find_campaign(session, "study"), Arrival("other", person, session_key, {}), now)
-
-
-class Seats(RuleBasedStateMachine):
-    """People come, save, wait, leave and submit in any order; the model is what each of them was told."""
-
-    database: Database
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.now = NOW
-        self.tokens: dict[str, str] = {}
-        self.acknowledged: dict[tuple[int, int], int] = {}
-        """Revision by assignment and position."""
-        self.submitted: dict[str, int] = {}
-        self.withdrawn: set[str] = set()
-
-    @rule(person=st.sampled_from(PEOPLE))
-    def enter(self, person: str) -> None:
-        try:
-            visit = come_in(self.database, person, person, self.now)
-        except NothingLeft:
-            assert self._holders() >= 3 or self._known_batches(person), "a place is free, yet the person was sent away"
-            return
-        assert visit.participation.token == self.tokens.setdefault(person, visit.participation.token)
-        if person in self.submitted:
-            assert visit.stage == Stage.DONE
-        elif person in self.withdrawn:
-            assert visit.stage == Stage.ENDED
-        else:
-            assert visit.stage == Stage.WORK
-            assert visit.assignment is not None
-            assert visit.assignment.status == AssignmentStatus.HELD
-
-    @rule(person=st.sampled_from(PEOPLE), position=st.integers(1, 2), complete=st.booleans())
-    def save(self, person: str, position: int, complete: bool) -> None:
-        if person not in self.tokens:
-            return
-        assignment = self._assignment(person)
-        assert assignment is not None
-        key = (assignment.id, position)
-        revision = self.acknowledged.get(key, 0)
-        submission = Submission(revision=revision, status="complete" if complete else "draft", seconds=revision)
-        try:
-            assert (
-                save_item(self.database, self.tokens[person], position, submission, self.now).revision == revision + 1
-            )
-        except KeptAsLate:
-            assert assignment.status in REPLACED
-        except Gone:
-            assert person in self.submitted or person in self.withdrawn
-            return
-        self.acknowledged[key] = revision + 1
-        if revision:
-            stale = Submission(revision=revision - 1, status="draft", seconds=77)
-            with pytest.raises((StaleRevision, Gone)):
-                save_item(self.database, self.tokens[person], position, stale, self.now)
-
-    @rule(minutes=MINUTES)
-    def wait(self, minutes: int) -> None:
-        self.now += timedelta(minutes=minutes)
-
-    @rule(person=st.sampled_from(PEOPLE))
-    def submit(self, person: str) -> None:
-        if person not in self.tokens:
-            return
-        before = self._assignment(person)
-        try:
-            visit = submit_batch(self.database, self.tokens[person], self.now)
-        except Incomplete:
-            assert person not in self.submitted
-            return
-        except Conflict:
-            assert before is not None
-            assert before.status in REPLACED
-            return
-        if visit.stage == Stage.DONE:
-            assert visit.assignment is not None
-            assert self.submitted.setdefault(person, visit.assignment.id) == visit.assignment.id
-
-    @rule(person=st.sampled_from(PEOPLE))
-    def leave(self, person: str) -> None:
-        if person not in self.tokens:
-            return
-        with self.database.transaction() as session:
-            visit = withdraw(session, self.tokens[person])
-        if visit.stage == Stage.ENDED:
-            self.withdrawn.add(person)
-
-    @invariant()
-    def every_seat_has_one_holder_and_everybody_one_seat(self) -> None:
-        with self.database.reading() as session:
-            current = session.scalars(select(Assignment).where(Assignment.status.not_in(REPLACED))).all()
-            assert len(current) == 3, "three batches of one seat each"
-            assert max(Counter((row.batch_id, row.slot) for row in current).values()) == 1
-            holders = [row.annotator_id for row in current if row.annotator_id is not None]
-            assert len(holders) == len(set(holders))
-
-    @invariant()
-    def what_was_acknowledged_is_stored(self) -> None:
-        with self.database.reading() as session:
-            stored = Counter(session.scalars(select(Annotation.revision)).all())
-            assert stored == Counter(self.acknowledged.values())
-            done = session.scalars(select(Assignment.id).where(Assignment.status == AssignmentStatus.SUBMITTED)).all()
-            assert sorted(done) == sorted(self.submitted.values())
-
-    def teardown(self) -> None:
-        with self.database.transaction() as session:
-            for table in (Annotation, Assignment, Participation, Annotator):
-                session.execute(delete(table))
-            for batch, slot, campaign in self.seats:
-                session.add(Assignment(campaign_id=campaign, batch_id=batch, slot=slot))
-
-    seats: list[tuple[int, int, int]]
-
-    def _assignment(self, person: str) -> Assignment | None:
-        with self.database.reading() as session:
-            return find_visit(session, self.tokens[person]).assignment
-
-    def _holders(self) -> int:
-        taken = (AssignmentStatus.HELD, AssignmentStatus.SUBMITTED)
-        with self.database.reading() as session:
-            count = select(func.count()).select_from(Assignment).where(Assignment.status.in_(taken))
-            return session.scalar(count) or 0
-
-    def _known_batches(self, person: str) -> bool:
-        with self.database.reading() as session:
-            known = select(func.count()).select_from(Assignment).join(Annotator)
-            return bool(session.scalar(known.where(Annotator.external_id == person)))
-
-
-def test_seats_stay_consistent_whatever_people_do(database: Database, launch: Launch) -> None:
-    launch(data={"dataset": "reports", "systems": ["alder"]}, batches={"regular": 2})
-    with database.reading() as session:
-        rows = session.execute(select(Assignment.batch_id, Assignment.slot, Assignment.campaign_id)).all()
-    machine = type("SeatsHere", (Seats,), {"database": database, "seats": [tuple(row) for row in rows]})
-    run_state_machine_as_test(
-        machine,
-        settings=settings(
-            max_examples=12,
-            stateful_step_count=25,
-            deadline=None,
-            suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-        ),
-    )
 
 
 def at_once(count: int, work: Callable[[int], Any]) -> list[Any]:
@@ -197,7 +48,7 @@ def at_once(count: int, work: Callable[[int], Any]) -> list[Any]:
         start.wait()
         try:
             return work(number)
-        except Conflict as error:
+        except (Conflict, Gone) as error:
             return error
 
     with ThreadPoolExecutor(count) as executor:
@@ -302,10 +153,88 @@ def test_outputs_annotated_in_an_excluded_campaign_are_not_offered_again(databas
     assert come_in(database, "bob", "third", NOW).stage == Stage.WORK
 
 
-def test_the_tables_this_file_empties_are_all_there_are_to_a_seat() -> None:
-    referring = {
-        table.name
-        for table in Base.metadata.sorted_tables
-        if any(key.column.table.name in ("assignment", "participation", "annotator") for key in table.foreign_keys)
+def test_work_saved_while_somebody_else_had_the_place_counts_once_the_place_is_back(
+    database: Database, launch: Launch
+) -> None:
+    launch(batches={"regular": 12})
+    slow = come_in(database, "slow", "slow", NOW).participation.token
+    quick = come_in(database, "quick", "quick", LATER).participation.token
+    work = Submission(revision=0, status="complete")
+    with pytest.raises(KeptAsLate):
+        save_item(database, slow, 1, work, LATER)
+    with database.transaction() as session:
+        withdraw(session, quick)
+    assert save_item(database, slow, 2, work, LATER).revision == 1
+    with database.reading() as session:
+        assert session.scalars(select(Annotation.late)).all() == [False, False]
+
+
+def test_who_lost_a_place_gets_another_free_one_on_the_batch(database: Database, launch: Launch) -> None:
+    launch(batches={"regular": 12}, annotators={"per_output": 2})
+    slow = come_in(database, "slow", "slow", NOW).participation.token
+    come_in(database, "quick", "quick", LATER)  # gets the place that lapsed; the second one is still free
+    assert save_item(database, slow, 1, Submission(revision=0, status="complete"), LATER).revision == 1
+    with database.reading() as session:
+        current = session.scalars(select(Assignment.slot).where(Assignment.status == AssignmentStatus.HELD)).all()
+    assert sorted(current) == [0, 1]
+
+
+def test_nobody_gets_a_place_back_while_working_at_another(database: Database, launch: Launch) -> None:
+    launch(batches={"regular": 6})
+    first = come_in(database, "ann", "first", NOW).participation.token
+    bob = come_in(database, "bob", "bob", LATER)  # gets Ann's place
+    with pytest.raises(KeptAsLate):
+        save_item(database, first, 1, Submission(revision=0, status="draft"), LATER)
+    second = come_in(database, "ann", "second", LATER)
+    assert (bob.assignment, second.assignment) != (None, None)
+    later = LATER + timedelta(hours=2)
+    come_in(database, "cem", "cem", later)  # calls both leases in, and gets one of the places
+    saved = []
+    for token in (first, second.participation.token):
+        with contextlib.suppress(KeptAsLate):
+            save_item(database, token, 2, Submission(revision=0, status="draft"), later)
+            saved.append(token)
+    with database.reading() as session:
+        held = select(Assignment.id).join(Annotator).where(Annotator.external_id == "ann", Assignment.status == "held")
+        assert len(session.scalars(held).all()) == len(saved) == 1
+
+
+def test_submitting_takes_a_lapsed_place_back_that_nobody_has(database: Database, launch: Launch) -> None:
+    launch(batches={"regular": 6})
+    tokens = [come_in(database, person, person, NOW).participation.token for person in ("ann", "bob")]
+    for token, position in itertools.product(tokens, range(1, 7)):
+        save_item(database, token, position, Submission(revision=0, status="complete"), NOW)
+    come_in(database, "cem", "cem", LATER)  # gets one of the two places
+    stages = []
+    for token in tokens:
+        try:
+            stages.append(submit_batch(database, token, LATER).stage)
+        except Conflict:
+            stages.append(Stage.LAPSED)
+    assert sorted(stages) == [Stage.DONE, Stage.LAPSED]
+
+
+def test_saves_of_several_items_that_take_a_lapsed_place_back_at_once_are_all_in_time(
+    database: Database, launch: Launch
+) -> None:
+    launch(batches={"regular": 6})
+    tokens = [come_in(database, person, person, NOW).participation.token for person in ("ann", "bob")]
+    come_in(database, "cem", "cem", LATER)
+    work = Submission(revision=0, status="draft")
+    answers = {
+        token: at_once(6, lambda number, token=token: save_item(database, token, number + 1, work, LATER))  # type: ignore[misc]
+        for token in tokens
     }
-    assert referring == {"annotation", "assignment", "check_result", "completion", "participation", "qualification"}
+    kinds = sorted(len({type(answer) for answer in of_token}) for of_token in answers.values())
+    assert kinds == [1, 1], answers
+    with database.reading() as session:
+        assert Counter(session.scalars(select(Annotation.late))) == {False: 6, True: 6}
+
+
+def test_coming_back_by_the_start_link_renews_the_lease(database: Database, launch: Launch) -> None:
+    launch(batches={"regular": 12})
+    token = come_in(database, "ann", "ann", NOW).participation.token
+    come_in(database, "ann", "ann", LATER)
+    with pytest.raises(NothingLeft):
+        come_in(database, "bob", "bob", LATER + timedelta(minutes=59))
+    assert save_item(database, token, 1, Submission(revision=0, status="draft"), LATER).revision == 1

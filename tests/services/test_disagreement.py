@@ -146,6 +146,21 @@ def test_a_choice_finds_the_outputs_it_describes(database: Database, choice: Cho
 
 
 @pytest.mark.usefixtures("two_sides")
+def test_a_search_gives_the_same_again_and_after_many_others(database: Database) -> None:
+    with database.reading() as session:
+        found = find_disagreements(session, "people", "model")
+        first = choose(session, found, Choice(text="Report")).rows.tolist()
+        narrowed = choose(session, found, Choice(kind=ClusterType.EXTRA, text="report")).rows.tolist()
+        for number in range(20):
+            choose(session, found, Choice(text=f"nothing {number}"))
+        again = choose(session, found, Choice(text="REPORT")).rows.tolist()
+
+    assert first == again
+    assert first
+    assert set(narrowed) < set(first)
+
+
+@pytest.mark.usefixtures("two_sides")
 def test_types_are_counted_whatever_type_is_chosen(database: Database) -> None:
     with database.reading() as session:
         found = find_disagreements(session, "people", "model")

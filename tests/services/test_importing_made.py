@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 
 from spanplat.db import Database
 from spanplat.errors import Conflict, InvalidInput, NotFound
 from spanplat.formats.native import write_jsonl
-from spanplat.models import Annotation, BatchItem, Campaign, Span, Unplaced
+from spanplat.models import Annotation, BatchItem, Campaign, Output, Span, Unplaced
 from spanplat.schemas.record import CheckRecord
 from spanplat.services.campaigns import find_campaign, list_campaigns
 from spanplat.services.exports import export_records
@@ -167,7 +167,7 @@ def test_progress_is_told_in_records(sqlite_database: Database, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("slug", "config", "message"),
     [
-        ("Bad Name", "annotation_span_categories: [{name: A}]", r"slug: 'Bad Name' does not have the form"),
+        ("Bad Name", "annotation_span_categories: [{name: A}]", r"slug: 'Bad Name' must be lower-case letters"),
         ("good", "annotation_span_categories: [{name: A}, {name: a}]", r"two categories have the key 'a'"),
     ],
 )
@@ -296,3 +296,15 @@ def test_a_dataset_without_a_name_or_without_rows_is_refused(sqlite_database: Da
         import_dataset(sqlite_database, [path])
     with pytest.raises(InvalidInput, match="'xml' is not a format of datasets; use auto, jsonl"):
         import_dataset(sqlite_database, [path], name="x", format="xml")
+
+
+def test_after_a_large_import_the_database_knows_how_much_it_holds(database: Database, tmp_path: Path) -> None:
+    file = tmp_path / "many.jsonl"
+    lines = (json.dumps({"system": "fir", "example": str(number), "text": f"Day {number}."}) for number in range(1_000))
+    file.write_text("\n".join(lines), "utf-8")
+    import_dataset(database, [file], name="many")
+    with database.reading() as session:
+        assert session.scalar(select(func.count()).select_from(Output)) == 1_000
+        if not database.is_sqlite:
+            counted = text("SELECT reltuples FROM pg_class WHERE relname = 'output'")
+            assert session.scalar(counted) == 1_000

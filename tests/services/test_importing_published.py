@@ -202,6 +202,13 @@ def test_people_against_people(agreement: Callable[..., dict[str, Any]]) -> None
     assert (report["reference"]["rule"], report["hypothesis"]["rule"]) == ("group=0", "group=1")
 
 
+def test_people_among_themselves_stand_beside_a_models_figures(agreement: Callable[..., dict[str, Any]]) -> None:
+    ceiling = agreement(PEOPLE, "model/test/o3-mini", samples=2)["ceiling"]
+    assert ceiling["outputs"] == ceiling["hypothesis"]["outputs"] == 475
+    hard = ceiling["char"]["hard"]
+    assert f"{hard['precision']:.3f}/{hard['recall']:.3f}" == "0.250/0.201"
+
+
 def test_agreement_of_all_pairs_of_the_annotators_who_finished(
     sqlite_database: Database, research_data: Path, tmp_path: Path
 ) -> None:

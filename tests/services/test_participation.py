@@ -1,34 +1,44 @@
 """From the door to the first item: consent, questions about the instructions, qualification, and codes only when earned."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
 from sqlalchemy import func, select
 
 from spanplat.db import Database
-from spanplat.errors import NotAllowed, NotFound
-from spanplat.models import Assignment, Campaign, Participation, Qualification
+from spanplat.errors import Conflict, InvalidInput, NotAllowed, NotFound
+from spanplat.models import Annotation, Assignment, Campaign, CampaignStatus, Participation, Qualification
 from spanplat.platforms.arrivals import Arrival
 from spanplat.platforms.departures import Departure
+from spanplat.schemas.definition import CampaignDefinition
+from spanplat.schemas.definition_file import DefinitionSource
 from spanplat.schemas.submission import Submission
-from spanplat.services.campaigns import find_campaign
+from spanplat.services.amendments import amend
+from spanplat.services.annotators import find_or_add_annotator
+from spanplat.services.campaigns import find_campaign, set_status
+from spanplat.services.claims import NothingLeft, expire_leases
+from spanplat.services.pages import list_items
 from spanplat.services.participation import (
     Stage,
     Visit,
     answer_comprehension,
     enter,
-    find_or_add_annotator,
+    enter_by_invitation,
     find_visit,
     give_consent,
+    invite,
     way_back,
-    withdraw,
 )
 from spanplat.services.saving import save_item
 from spanplat.services.submitting import submit_batch
-from tests.services.test_annotating import NOW, arrive, complete_all
+from spanplat.services.withdrawing import withdraw
+from tests.services.test_annotating import LATER, NOW, arrive, complete_all
+from tests.services.test_claims import at_once
 
 Launch = Callable[..., Campaign]
+Define = Callable[..., CampaignDefinition]
 
 CODES = {"completed": "DONE123", "screened_out": "OUT123", "failed_attention": "ATT123", "no_consent": "BYE123"}
 PROLIFIC = {"service": "prolific", "codes": CODES}
@@ -47,9 +57,18 @@ def consent(database: Database, visit: Visit, *, agreed: bool) -> Visit:
         return give_consent(session, visit.participation.token, agreed=agreed, now=NOW)
 
 
-def answer(database: Database, visit: Visit, answers: dict[str, str]) -> Visit:
+def answer(database: Database, visit: Visit, answers: dict[str, str], *, attempt: int | None = None) -> Visit:
     with database.transaction() as session:
-        return answer_comprehension(session, visit.participation.token, answers, NOW)
+        return answer_comprehension(session, visit.participation.token, answers, NOW, attempt=attempt)
+
+
+def make(moves: Sequence[Callable[[], Visit]], number: int) -> Visit:
+    return moves[number]()
+
+
+def leave(database: Database, visit: Visit) -> Visit:
+    with database.transaction() as session:
+        return withdraw(session, visit.participation.token)
 
 
 def seats_taken(database: Database) -> int:
@@ -94,6 +113,116 @@ def test_the_second_attempt_at_the_questions_counts_and_the_second_failure_ends(
     assert way_back(ended) == Departure()
     assert answer(database, lost, RIGHT).stage == Stage.ENDED
     assert seats_taken(database) == 1
+
+
+def test_an_attempt_that_is_sent_twice_counts_once(database: Database, launch: Launch) -> None:
+    launch(comprehension=COMPREHENSION, platform=PROLIFIC)
+    visit = arrive(database, "ann")
+    twice = at_once(2, lambda _: answer(database, visit, WRONG, attempt=1))
+    assert [again.stage for again in twice] == [Stage.COMPREHENSION] * 2
+    assert answer(database, visit, WRONG, attempt=1).participation.comprehension_attempts == 1
+    assert answer(database, visit, RIGHT, attempt=2).stage == Stage.WORK
+    assert answer(database, visit, WRONG, attempt=2).stage == Stage.WORK
+
+
+def test_nobody_agrees_to_a_form_they_did_not_see(database: Database, launch: Launch, define: Define) -> None:
+    launch(consent={"version": "1", "text": "We keep your marks."})
+    visit = arrive(database, "ann")
+    changed = define(consent={"version": "2", "text": "We publish your marks."}).model_dump(mode="json")
+    with database.transaction() as session:
+        amend(session, "study", DefinitionSource("study.yaml", changed, {}), "the marks are published")
+        asked_anew = give_consent(session, visit.participation.token, agreed=True, now=NOW, version="1")
+        assert (asked_anew.stage, asked_anew.participation.consented_at) == (Stage.CONSENT, None)
+        agreed = give_consent(session, visit.participation.token, agreed=True, now=NOW, version="2")
+    assert (agreed.stage, agreed.participation.consent_version) == (Stage.WORK, "2")
+
+
+@pytest.mark.parametrize("policy", ["leave_out", "delete"])
+def test_who_withdraws_after_their_time_ran_out_has_withdrawn_and_their_work_comes_back_in_no_visit(
+    database: Database, launch: Launch, policy: str
+) -> None:
+    launch(annotators={"withdrawn": policy, "max_batches": 2}, platform=PROLIFIC)
+    slow = arrive(database, "slow")
+    complete_all(database, slow)
+    arrive(database, "quick", now=LATER)
+    with database.transaction() as session:
+        expire_leases(session, slow.campaign.id, LATER)
+    left = leave(database, slow)
+    assert (left.stage, left.participation.ended, way_back(left).code) == (Stage.ENDED, "withdrawn", "BYE123")
+    with database.reading() as session:
+        kept = session.scalar(select(func.count()).select_from(Annotation))
+    assert kept == (0 if policy == "delete" else 3)
+    again = come_again(database, "slow")
+    assert again.assignment is not None
+    with database.reading() as session:
+        assert {state.status for state in list_items(session, again.assignment)} == {"new"}
+
+
+def test_withdrawing_while_the_work_is_submitted_ends_in_one_of_both(database: Database, launch: Launch) -> None:
+    launch(annotators={"per_output": 6}, platform=PROLIFIC)
+    for number in range(6):
+        visit = arrive(database, f"person {number}")
+        complete_all(database, visit)
+        moves: list[Callable[[], Visit]] = [
+            partial(leave, database, visit),
+            partial(submit_batch, database, visit.participation.token, NOW),
+        ]
+        assert all(isinstance(done, Visit) for done in at_once(2, partial(make, moves)))
+        with database.reading() as session:
+            after = find_visit(session, visit.participation.token)
+        assert after.assignment is not None
+        ends = (after.participation.ended, after.assignment.status, way_back(after).code)
+        assert ends in {("withdrawn", "returned", "BYE123"), (None, "submitted", "DONE123")}
+
+
+ASKED = {"consent": {"text": "We keep your marks."}, "comprehension": COMPREHENSION}
+
+
+def test_nobody_is_asked_anything_where_no_place_is_left_and_who_declines_has_declined(
+    database: Database, launch: Launch
+) -> None:
+    launch(**ASKED, batches={"regular": 12})
+    quick, slow, unsure, unwilling = (arrive(database, name) for name in ("quick", "slow", "unsure", "unwilling"))
+    for visit in (quick, slow):
+        consent(database, visit, agreed=True)
+    assert answer(database, quick, RIGHT).stage == Stage.WORK
+    refusals: list[Callable[[], Visit]] = [
+        lambda: arrive(database, "late"),
+        lambda: consent(database, unsure, agreed=True),
+        lambda: answer(database, slow, WRONG, attempt=1),
+    ]
+    for refused in refusals:
+        with pytest.raises(NothingLeft, match="all places in this study are taken"):
+            refused()
+    assert consent(database, unwilling, agreed=False).participation.ended == "no_consent"
+    assert arrive(database, "later", now=LATER).stage == Stage.CONSENT, "a place has lapsed"
+    leave(database, quick)
+    assert answer(database, slow, WRONG, attempt=1).stage == Stage.COMPREHENSION, "no try was lost"
+
+
+def test_where_further_annotators_are_wanted_there_is_a_place_when_all_are_taken(
+    database: Database, launch: Launch
+) -> None:
+    launch(**ASKED, batches={"regular": 12}, annotators={"when_full": "redundancy", "redundancy": 1})
+    for name in ("ann", "bob"):
+        visit = consent(database, arrive(database, name), agreed=True)
+        assert answer(database, visit, RIGHT).stage == Stage.WORK
+    with pytest.raises(NothingLeft):
+        arrive(database, "cleo")
+
+
+@pytest.mark.parametrize("status", [CampaignStatus.PAUSED, CampaignStatus.CLOSED])
+def test_a_campaign_that_is_not_open_asks_nobody_for_consent(
+    database: Database, launch: Launch, status: CampaignStatus
+) -> None:
+    launch(**ASKED)
+    asked = arrive(database, "ann")
+    with database.transaction() as session:
+        set_status(session, "study", status)
+    with pytest.raises(Conflict, match=f"this study is {status}"):
+        arrive(database, "bob")
+    with pytest.raises(Conflict, match=f"this study is {status}"):
+        consent(database, asked, agreed=True)
 
 
 def test_only_who_passed_the_qualification_enters(database: Database, launch: Launch) -> None:
@@ -161,3 +290,64 @@ def test_people_of_two_platforms_with_one_id_are_two_people(database: Database, 
         visits = [enter(session, campaign, Arrival(source, "ann", source, {}), NOW) for source in ("prolific", "mturk")]
     assert len({visit.participation.annotator_id for visit in visits}) == 2
     assert len({visit.participation.token for visit in visits}) == 2
+
+
+def come_again(database: Database, person: str) -> Visit:
+    return arrive(database, person, session_key=f"another visit of {person}")
+
+
+def test_failed_questions_stay_failed_in_a_new_visit_and_tries_are_counted_over_visits(
+    database: Database, launch: Launch
+) -> None:
+    launch(comprehension=COMPREHENSION, platform=PROLIFIC)
+    lost = arrive(database, "lost")
+    answer(database, lost, WRONG)
+    half = come_again(database, "lost")
+    assert (half.stage, half.participation.comprehension_attempts) == (Stage.COMPREHENSION, 1)
+    assert answer(database, half, WRONG).stage == Stage.ENDED
+    third = arrive(database, "lost", session_key="a third visit")
+    assert (third.stage, third.participation.ended) == (Stage.ENDED, "failed_comprehension")
+    assert answer(database, third, RIGHT).stage == Stage.ENDED
+
+
+def test_visits_open_side_by_side_share_the_tries(database: Database, launch: Launch) -> None:
+    launch(comprehension=COMPREHENSION, platform=PROLIFIC)
+    first, second = arrive(database, "lost"), come_again(database, "lost")
+    answer(database, first, WRONG, attempt=1)
+    assert answer(database, second, RIGHT, attempt=1).stage == Stage.COMPREHENSION, "this try was made already"
+    assert answer(database, second, WRONG, attempt=2).stage == Stage.ENDED
+    assert answer(database, first, RIGHT, attempt=2).stage == Stage.ENDED
+
+
+def test_who_passed_the_questions_is_not_asked_again(database: Database, launch: Launch) -> None:
+    launch(comprehension=COMPREHENSION, annotators={"max_batches": 2})
+    answer(database, arrive(database, "ann"), RIGHT)
+    assert come_again(database, "ann").stage == Stage.WORK
+
+
+def test_who_left_may_come_again(database: Database, launch: Launch) -> None:
+    launch(consent={"text": "We keep your marks."}, annotators={"max_batches": 2})
+    visit = consent(database, arrive(database, "ann"), agreed=True)
+    with database.transaction() as session:
+        withdraw(session, visit.participation.token)
+    again = come_again(database, "ann")
+    assert again.stage == Stage.CONSENT, "each visit is agreed to on its own"
+
+
+def test_a_personal_link_leads_to_one_persons_work(database: Database, launch: Launch) -> None:
+    campaign = launch(platform={"personal_links": True})
+    with database.transaction() as session:
+        ann, again, bob = (invite(session, campaign, name, NOW) for name in ("ann", "ann", "bob"))
+    assert ann == again != bob
+    assert seats_taken(database) == 0, "nobody holds a place before they come"
+    with database.transaction() as session:
+        visit = enter_by_invitation(session, campaign, ann, NOW)
+        assert (visit.stage, visit.participation.annotator.external_id) == (Stage.WORK, "ann")
+    with database.transaction() as session, pytest.raises(NotFound):
+        enter_by_invitation(session, campaign, "guessed", NOW)
+
+
+def test_people_of_a_platform_are_not_invited_by_name(database: Database, launch: Launch) -> None:
+    campaign = launch(platform=PROLIFIC)
+    with database.transaction() as session, pytest.raises(InvalidInput, match="from a platform"):
+        invite(session, campaign, "ann", NOW)

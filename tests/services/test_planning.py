@@ -63,6 +63,10 @@ def plan(database: Database, definition: CampaignDefinition) -> CampaignPlan:
         (("[test]", "[test]\n  min_characters: 5000"), r"study\.yaml:5: data: nothing is left of the 12 outputs"),
         (("[test]", "[test]\nspans:\n  suggestions_from: none"), r"study\.yaml:9: spans\.suggestions_from: there is no campaign"),
         (("[test]", "[test]\nannotators:\n  exclude_campaigns:\n  - gone"), r":10: annotators\.exclude_campaigns\.0: there is no"),
+        (
+            ("- name: Wrong\n", "- name: Left out\n  side: source\n"),
+            r"study\.yaml:6: data\.source_text: .* the sources of 6 of 6 examples \(such as '0'\) have no text under 'text'",
+        ),
         (("slug: study", "slug: taken"), r"study\.yaml:1: slug: there is a campaign 'taken' already; choose another slug"),
         (
             ("[test]", "[test]\nchecks:\n- name: c\n  type: must_abstain\n  item: {split: test, example: '99', system: alder}"),
@@ -190,7 +194,10 @@ def test_a_clone_has_the_definition_and_none_of_the_annotations(database: Databa
             for campaign in list_campaigns(session)
         ]
     assert batches == [4, 4]
-    for new, problem in (("study", "already; choose another slug"), ("Not a slug", "does not have the form")):
+    for new, problem in (
+        ("study", "already; choose another slug"),
+        ("Not a slug", "must be lower-case letters.*such as 'not-a-slug'"),
+    ):
         with database.reading() as session, pytest.raises(InvalidInput, match=problem):
             clone_campaign(session, "study", new)
     with database.reading() as session, pytest.raises(NotFound, match="there is no campaign 'other'"):
@@ -214,7 +221,10 @@ def test_a_campaign_goes_only_where_it_can(
     sqlite_database: Database, present: CampaignStatus, wanted: CampaignStatus
 ) -> None:
     with sqlite_database.transaction() as session:
-        session.add(Campaign(slug="c", title="C", kind="human", status=present, definition={}, definition_sha256=""))
+        definition = {"slug": "c", "title": "C", "categories": [{"name": "Wrong"}], "data": {"dataset": "reports"}}
+        session.add(
+            Campaign(slug="c", title="C", kind="human", status=present, definition=definition, definition_sha256="c")
+        )
         session.flush()
         if present == wanted or (present, wanted) in POSSIBLE:
             assert set_status(session, "c", wanted).status == wanted

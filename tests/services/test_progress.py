@@ -15,6 +15,7 @@ from spanplat.models import (
     AssignmentStatus,
     BatchItem,
     Campaign,
+    CheckResult,
     Completion,
     Unplaced,
 )
@@ -77,6 +78,30 @@ def test_completed_annotations_and_present_people_are_counted(database: Database
         _take(session, campaign, done=1)
         progress = _progress(session, campaign)
     assert (progress.done, progress.people_now, progress.open_seats, progress.last_event) == (3, 2, 6, NOW)
+
+
+def test_a_pass_rate_below_a_half_needs_attention_once_there_are_enough_results(
+    database: Database, campaign: Campaign
+) -> None:
+    with database.transaction() as session:
+        seat = _take(session, campaign)
+        assert _progress(session, campaign).pass_rate is None
+
+        def answer(results: range, *, passed: bool) -> CampaignProgress:
+            session.add_all(
+                CheckResult(assignment_id=seat.id, name=str(result), kind="must_mark", passed=passed)
+                for result in results
+            )
+            session.flush()
+            return _progress(session, campaign)
+
+        few = answer(range(5), passed=False)
+        assert (few.passed, few.checked, few.attention) == (0, 5, [])
+        mixed = answer(range(5, 9), passed=True)
+        assert mixed.attention == []
+        enough = answer(range(9, 11), passed=False)
+        assert enough.pass_rate == pytest.approx(4 / 11)
+        assert enough.attention == ["checks"]
 
 
 def test_late_work_and_work_on_seats_given_back_do_not_count(database: Database, campaign: Campaign) -> None:

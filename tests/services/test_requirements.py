@@ -202,3 +202,50 @@ def test_overlap_is_shared_characters_on_one_side_of_one_output(define: Define) 
     check_submission(definition, TEXTS, submission(*apart))
     with pytest.raises(InvalidInput, match="spans 1 and 6 overlap, which this campaign does not allow"):
         check_submission(definition, TEXTS, submission(*apart, span(3, 4)))
+
+
+ATTRIBUTES = [
+    {"type": "text", "label": "Correction", "required": True, "max_length": 5},
+    {"type": "choice", "label": "Confidence", "options": ["Sure", "Unsure"]},
+    {"type": "checkbox", "label": "Seen twice"},
+]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        (
+            {"size": 1},
+            r"span 1: the campaign asks for no attribute 'size' \(attributes: correction, confidence, seen-twice\)",
+        ),
+        ({"correction": "longer"}, r"span 1: attributes\.correction: must be text of at most 5 characters"),
+        ({"confidence": "maybe"}, r"span 1: attributes\.confidence: 'maybe' is not one of sure, unsure"),
+        ({"seen-twice": "yes"}, r"span 1: attributes\.seen-twice: must be true or false"),
+    ],
+)
+def test_an_attribute_is_one_the_campaign_asks_for(define: Define, attributes: dict[str, Any], message: str) -> None:
+    campaign = define(categories=CATEGORIES, spans={"attributes": ATTRIBUTES})
+    with pytest.raises(InvalidInput, match=message):
+        check_submission(campaign, TEXTS, submission(span(attributes=attributes)))
+
+
+@pytest.mark.parametrize("attributes", [None, {}, {"correction": " "}, {"confidence": "sure"}])
+def test_a_complete_item_has_every_required_attribute(define: Define, attributes: dict[str, Any] | None) -> None:
+    campaign = define(categories=CATEGORIES, spans={"attributes": ATTRIBUTES})
+    check_submission(campaign, TEXTS, submission(span(attributes=attributes)))
+    with pytest.raises(InvalidInput, match="answer “Correction” for span 1 \\(“It”\\)"):
+        check_submission(campaign, TEXTS, submission(span(attributes=attributes), status="complete"))
+
+
+def test_attributes_that_are_as_asked_for_are_taken(define: Define) -> None:
+    campaign = define(categories=CATEGORIES, spans={"attributes": ATTRIBUTES})
+    given = {"correction": "snows", "confidence": "unsure", "seen-twice": True}
+    check_submission(campaign, TEXTS, submission(span(attributes=given), status="complete"))
+
+
+def test_a_box_that_must_be_ticked_is_answered_by_ticking_it(define: Define) -> None:
+    campaign = define(questions=[{"type": "checkbox", "label": "I read it", "key": "read", "required": True}])
+    for answers in ({}, {"read": False}):
+        with pytest.raises(InvalidInput, match="answer “I read it”"):
+            check_submission(campaign, TEXTS, submission(status="complete", answers=answers))
+    check_submission(campaign, TEXTS, submission(status="complete", answers={"read": True}))

@@ -1,6 +1,5 @@
 """Running a model campaign: every item asked once, every answer kept, whatever it says."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +8,9 @@ from sqlalchemy import func, select
 
 from spanplat.db import Database
 from spanplat.errors import Conflict, InvalidInput
-from spanplat.llm.provider import Reply, Task
+from spanplat.llm.provider import Completion as Answered
+from spanplat.llm.provider import Usage
+from spanplat.llm.providers.scripted import ScriptedProvider, marking
 from spanplat.models import Annotation, Assignment, Campaign, CampaignStatus, Completion, Span, Unplaced
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.services.campaigns import create_campaign, set_status
@@ -17,27 +18,10 @@ from spanplat.services.demo import MODEL, PEOPLE, load_demo
 from spanplat.services.exports import export_records
 from spanplat.services.plans import plan_campaign
 from spanplat.services.runs import run_campaign
+from tests.asynchronous import run
 
 Define = Callable[..., CampaignDefinition]
 Create = Callable[..., None]
-
-
-class Scripted:
-    """A provider that answers from a script and remembers what it was asked."""
-
-    name = "scripted"
-
-    def __init__(self, answer: Callable[[Task], str]) -> None:
-        self._answer = answer
-        self.asked: list[str] = []
-
-    def annotate(self, task: Task) -> Reply:
-        self.asked.append(task.text)
-        return Reply(self._answer(task), {"text": task.text}, "scripted-1", input_tokens=10, output_tokens=2, cost=0.5)
-
-
-def marking(*spans: dict[str, Any]) -> Scripted:
-    return Scripted(lambda _: json.dumps({"annotations": list(spans)}))
 
 
 @pytest.fixture
@@ -51,6 +35,10 @@ def create(database: Database, reports: None, define: Define) -> Create:
             create_campaign(session, plan_campaign(session, define(**(model | parts))))
 
     return make
+
+
+def texts(provider: ScriptedProvider) -> list[str]:
+    return [asked.item.text for asked in provider.asked]
 
 
 def count(database: Database, table: type) -> int:
@@ -67,9 +55,9 @@ def test_a_run_annotates_every_output_and_another_asks_nothing(database: Databas
         told.append((done, total))
 
     report = run_campaign(database, "study", provider=provider, on_progress=tell)
-    assert (report.asked, report.left, report.spans, report.unplaced, report.cost) == (12, 0, 12, 0, 6.0)
+    assert (report.asked, report.left, report.spans, report.unplaced, report.cost) == (12, 0, 12, 0, 0.0)
     assert told[-1] == (12, 12)
-    assert len(set(provider.asked)) == 12
+    assert len(texts(provider)) == len(set(texts(provider))) == 12
     again = run_campaign(database, "study", provider=provider)
     assert (again.asked, again.left, len(provider.asked)) == (0, 0, 12)
     with database.reading() as session:
@@ -81,6 +69,15 @@ def test_a_run_annotates_every_output_and_another_asks_nothing(database: Databas
         assert all(completion.error is None for completion in session.scalars(select(Completion)))
 
 
+def test_a_run_can_be_started_where_an_event_loop_runs_already(database: Database, create: Create) -> None:
+    create()
+
+    async def in_a_notebook() -> int:
+        return run_campaign(database, "study", provider=marking()).asked
+
+    assert run(in_a_notebook()) == 12
+
+
 def test_a_limited_run_is_resumed_by_running_again(database: Database, create: Create) -> None:
     create()
     provider = marking()
@@ -88,7 +85,7 @@ def test_a_limited_run_is_resumed_by_running_again(database: Database, create: C
     assert (first.asked, first.left) == (5, 7)
     rest = run_campaign(database, "study", provider=provider)
     assert (rest.asked, rest.left) == (7, 0)
-    assert len(set(provider.asked)) == len(provider.asked) == 12
+    assert len(set(texts(provider))) == len(provider.asked) == 12
     assert count(database, Annotation) == 12
 
 
@@ -104,16 +101,16 @@ def test_a_dry_run_asks_and_writes_nothing(database: Database, create: Create) -
 
 def test_a_reply_that_cannot_be_read_is_kept_and_its_item_asked_again(database: Database, create: Create) -> None:
     create()
-    broken = Scripted(lambda task: "Sure! Here is" if "rains" in task.text else '{"annotations": []}')
+    broken = ScriptedProvider(lambda asked: "Sure! Here is" if "rains" in asked.item.text else '{"annotations": []}')
     report = run_campaign(database, "study", provider=broken)
     assert (report.asked, report.left, sum(report.failed.values())) == (12, 2, 2)
-    assert all(reason.startswith("the reply could not be read: ") for reason in report.failed)
+    assert all(reason == "the reply holds no JSON with a list of spans" for reason in report.failed)
     with database.reading() as session:
         failed = session.scalars(select(Completion).where(Completion.error.is_not(None))).all()
         assert [completion.response for completion in failed] == [{"content": "Sure! Here is"}] * 2
     second = marking()
     assert run_campaign(database, "study", provider=second).left == 0
-    assert all("rains" in text for text in second.asked)
+    assert all("rains" in text for text in texts(second))
     assert (len(second.asked), count(database, Annotation), count(database, Completion)) == (2, 12, 14)
 
 
@@ -130,14 +127,36 @@ def test_what_cannot_be_placed_is_kept_with_its_reason(database: Database, creat
         kept = {(entry.reason, entry.record["text"]) for entry in session.scalars(select(Unplaced))}
         spans = [(span.text, span.origin) for span in session.scalars(select(Span))]
     assert kept == {("the quote does not occur in the text", "absent"), ("unknown category 'Blue'", ":")}
-    assert spans == [("report", {"rule": "ignoring-case"})] * 2
+    assert spans == [("report", {"rule": "ignoring-case", "quote": "REPORT"})] * 2
 
 
-def test_a_run_stops_at_its_ceiling(database: Database, create: Create) -> None:
-    create(model={"provider": "overlap", "repeats": 5})
-    report = run_campaign(database, "study", provider=marking(), max_cost=10)
-    assert report.cost < 10 + 25 * 0.5
-    assert report.left > 0
+PRICED = {
+    "provider": "openai",
+    "model": "tiny",
+    "price": {"input": 0, "output": 1_000_000},
+    "parameters": {"max_tokens": 3},
+}
+
+
+def test_a_run_stops_before_its_ceiling_is_crossed_and_goes_on_with_a_higher_one(
+    database: Database, create: Create
+) -> None:
+    create(model=PRICED)
+    provider = ScriptedProvider(
+        lambda _: Answered('{"annotations": []}', "tiny-1", {}, usage=Usage(input_tokens=9, output_tokens=2))
+    )
+    report = run_campaign(database, "study", provider=provider, max_cost=10)
+    assert (report.asked, report.cost, report.left, report.stopped) == (4, 8.0, 8, "ceiling")
+    again = run_campaign(database, "study", provider=provider, max_cost=10)
+    assert (again.asked, again.stopped) == (0, "ceiling")
+    rest = run_campaign(database, "study", provider=provider)
+    assert (rest.asked, rest.cost, rest.left, rest.stopped) == (8, 16.0, 0, "done")
+
+
+def test_a_ceiling_without_a_known_price_is_refused(database: Database, create: Create) -> None:
+    create(model={"provider": "openai", "model": "my-own", "base_url": "http://127.0.0.1:9/v1", "max_cost": 5})
+    with pytest.raises(InvalidInput, match="the price of 'my-own' is not known"):
+        run_campaign(database, "study", provider=marking())
 
 
 def test_repeats_are_annotators_of_their_own(database: Database, create: Create) -> None:

@@ -7,7 +7,7 @@ import pytest
 from spanplat.db import Database
 from spanplat.errors import InvalidInput, NotFound
 from spanplat.services.sides import Filters
-from spanplat.services.systems import SystemsOptions, compute_systems, stored_systems
+from spanplat.services.systems import SystemsOptions, compute_systems
 
 WRONG, UNCLEAR = (0, 6, "Wrong", "major"), (20, 29, "Unclear", "minor")
 QUICK = SystemsOptions(resamples=100)
@@ -49,13 +49,6 @@ def test_one_system_cannot_be_ranked_and_the_reason_is_given(database: Database)
     report = compute_systems(database, ["people", "model"], one)
     assert report["agreement"][0]["figures"]["kendall"] is None
     assert report["agreement"][0]["undefined"]["kendall"]
-
-
-@pytest.mark.usefixtures("study")
-def test_a_stored_report_is_found(database: Database) -> None:
-    report = compute_systems(database, ["people"], QUICK)
-    with database.reading() as session:
-        assert stored_systems(session, ["people"], QUICK) == report
 
 
 @pytest.mark.usefixtures("study")

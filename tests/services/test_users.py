@@ -5,7 +5,16 @@ import pytest
 from spanplat.db import Database
 from spanplat.errors import Conflict, InvalidInput, NotFound
 from spanplat.models import Role, User
-from spanplat.services.users import add_user, authenticate, reset_password
+from spanplat.services.users import (
+    add_user,
+    authenticate,
+    change_password,
+    change_role,
+    deactivate,
+    reactivate,
+    reset_password,
+    sign_out_everywhere,
+)
 
 
 def test_a_new_user_signs_in_with_the_generated_password(database: Database) -> None:
@@ -60,3 +69,58 @@ def test_a_new_password_replaces_the_old_one_and_ends_every_session(database: Da
 def test_nobody_gets_a_password_who_is_no_user(database: Database) -> None:
     with database.transaction() as session, pytest.raises(NotFound, match="no user nobody@example"):
         reset_password(session, "nobody@example.org")
+
+
+def test_a_closed_account_lets_nobody_in_until_it_is_opened_again(database: Database) -> None:
+    with database.transaction() as session:
+        add_user(session, "root@example.org", Role.ADMIN)
+        user, password = add_user(session, "ada@example.org", Role.VIEWER)
+        epoch = user.session_epoch
+        deactivate(session, user.id)
+        assert user.session_epoch != epoch
+        assert authenticate(session, "ada@example.org", password) is None
+        reactivate(session, user.id)
+        assert authenticate(session, "ada@example.org", password) is not None
+
+
+def test_the_last_administrator_stays_one(database: Database) -> None:
+    with database.transaction() as session:
+        root, _password = add_user(session, "root@example.org", Role.ADMIN)
+        other, _password = add_user(session, "other@example.org", Role.ADMIN)
+        deactivate(session, other.id)
+        with pytest.raises(Conflict, match="only administrator"):
+            change_role(session, root.id, Role.VIEWER)
+        with pytest.raises(Conflict, match="only administrator"):
+            deactivate(session, root.id)
+        reactivate(session, other.id)
+        assert change_role(session, root.id, Role.VIEWER).role == Role.VIEWER
+
+
+def test_a_chosen_password_needs_the_present_one_and_some_length(database: Database) -> None:
+    with database.transaction() as session:
+        user, password = add_user(session, "ada@example.org", Role.VIEWER)
+        with pytest.raises(InvalidInput, match="present password is not right"):
+            change_password(session, user.id, "wrong", "long enough, surely")
+        with pytest.raises(InvalidInput, match="at least 12"):
+            change_password(session, user.id, password, "short")
+        with pytest.raises(InvalidInput, match="more than 128"):
+            change_password(session, user.id, password, "x" * 129)
+        change_password(session, user.id, password, "long enough, surely")
+        assert authenticate(session, "ada@example.org", "long enough, surely") is not None
+
+
+def test_a_password_may_hold_any_characters_and_counts_to_its_last(database: Database) -> None:
+    chosen = "  пароль 密码 🔑 " + "x" * 100
+    with database.transaction() as session:
+        user, password = add_user(session, "ada@example.org", Role.VIEWER)
+        change_password(session, user.id, password, chosen)
+        assert authenticate(session, "ada@example.org", chosen) is not None
+        assert authenticate(session, "ada@example.org", chosen[:-1]) is None
+        assert authenticate(session, "ada@example.org", chosen.strip()) is None
+
+
+def test_signing_out_everywhere_begins_a_new_epoch(database: Database) -> None:
+    with database.transaction() as session:
+        user, _password = add_user(session, "ada@example.org", Role.VIEWER)
+        epoch = user.session_epoch
+        assert sign_out_everywhere(session, user.id).session_epoch != epoch

@@ -8,7 +8,7 @@ from typing import Any
 
 from spanplat.formats.factgenie import FactgenieAnnotation, read_factgenie_annotations
 from spanplat.formats.factgenie_campaign import FactgenieCampaign, read_factgenie_campaign
-from spanplat.formats.native import read_jsonl
+from spanplat.formats.native import read_records
 from spanplat.formats.problem import Problem
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.definition_file import define
@@ -37,7 +37,7 @@ class Source:
             return
         orders: dict[str, int] = {}
         for path in self.files:
-            for line, entry in enumerate(read_jsonl(path), start=1):
+            for line, entry in enumerate(read_records(path), start=1):
                 if isinstance(entry, Problem):
                     yield entry
                 elif problem := _unreadable_time(entry):
@@ -74,10 +74,10 @@ def open_factgenie(path: Path, slug: str, title: str | None = None) -> Source:
 
 
 def open_native(path: Path, slug: str, definition: CampaignDefinition | None) -> Source:
-    """Open a native JSONL file; without a definition, the categories are those its spans name, in the order they come."""
+    """Open a native file, JSONL or CSV; without a definition, the categories are those its spans name, in the order they come."""
     if definition is None:
         names: dict[str, None] = {}
-        for record in read_jsonl(path):
+        for record in read_records(path):
             if isinstance(record, AnnotationRecord):
                 names.update(dict.fromkeys(span.category for span in record.spans))
         categories = [{"name": name} for name in names] or [{"name": "Span"}]
@@ -156,6 +156,9 @@ def _from_native(
         group=record.group,
         status=record.status,
         check=record.check,
+        left_out=record.left_out,
+        amendment=record.amendment,
+        dismissed=tuple(record.dismissed),
         answers=record.answers,
         started_at=_unix(record.started_at),
         completed_at=_unix(record.completed_at),

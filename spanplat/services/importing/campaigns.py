@@ -28,12 +28,13 @@ from spanplat.models import (
 from spanplat.schemas.dataset import OutputRecord
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.slug import slugify
+from spanplat.services.audit import log_event
 from spanplat.services.campaigns import add_campaign
 from spanplat.services.importing.adapters import Source, open_factgenie, open_native
 from spanplat.services.importing.datasets import DatasetReport, read_records
 from spanplat.services.importing.incoming import ImportReport, IncomingAnnotation
 from spanplat.services.importing.progress import OnProgress, ignore_progress
-from spanplat.services.importing.storing import CHUNK, OutputKey, chunked, load_outputs, store_records
+from spanplat.services.importing.storing import CHUNK, MANY_RECORDS, OutputKey, chunked, load_outputs, store_records
 from spanplat.services.importing.writer import MISSING_OUTPUT, CampaignWriter
 
 ANNOTATIONS_AT_ONCE = 50
@@ -115,6 +116,8 @@ def import_campaign(
         on_progress(done, None)
     report.suggestions = suggest_renames(writer.missing, writer.outputs, writer.systems)
     _finish(database, writer.campaign_id, report)
+    if done >= MANY_RECORDS:
+        database.refresh_statistics()
     return report
 
 
@@ -300,6 +303,7 @@ def _finish(database: Database, campaign_id: int, report: ImportReport) -> None:
         campaign = session.get_one(Campaign, campaign_id)
         campaign.status = CampaignStatus.CLOSED
         campaign.imported_from = (campaign.imported_from or {}) | {"report": report.as_dict()}
+        log_event(session, "campaign.imported", campaign.slug, sha256=campaign.imported_from["sha256"])
 
 
 def _missing_output(writer: CampaignWriter) -> str:

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from spanplat.db import Database
 from spanplat.errors import InvalidInput
-from spanplat.formats.datasets import DatasetEntry, read_dataset
+from spanplat.formats.datasets import DatasetEntry, DatasetFormat, read_dataset
 from spanplat.formats.problem import Problem
 from spanplat.schemas.dataset import ExampleRecord, OutputRecord
 from spanplat.schemas.slug import slugify
@@ -64,7 +64,7 @@ def import_dataset(
     name
         Slug of the dataset, for files that name none, or one only.
     format
-        ``auto``, ``jsonl``, ``csv``, ``json`` or ``factgenie``.
+        ``auto``, or one of the others of `spanplat.formats.datasets.DatasetFormat`.
     renames
         Systems that are to be called otherwise than in the files.
     columns
@@ -133,8 +133,9 @@ def _dataset_of(entry: DatasetEntry, wanted: str | None, named: set[str]) -> str
 
 
 def _known_format(name: str) -> Any:
-    if name not in ("auto", "jsonl", "csv", "json", "factgenie"):
-        raise InvalidInput(f"{name!r} is not a format of datasets; use auto, jsonl, csv, json or factgenie")
+    known = get_args(DatasetFormat)
+    if name not in known:
+        raise InvalidInput(f"{name!r} is not a format of datasets; use {', '.join(known[:-1])} or {known[-1]}")
     return name
 
 

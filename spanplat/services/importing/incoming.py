@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from spanplat.schemas.record import CheckRecord
+from spanplat.schemas.record import CheckRecord, LeftOut
 from spanplat.services.importing.datasets import DatasetReport
 
 
@@ -50,12 +50,23 @@ class IncomingAnnotation:
     status: str = "complete"
     check: CheckRecord | None = None
     """Outcome of the check that the item carries."""
+    left_out: LeftOut | None = None
+    """Why it is in no figure."""
+    amendment: int = 0
+    """Of the campaign it comes from."""
+    dismissed: tuple[dict[str, Any], ...] = ()
+    """Suggestions turned down."""
     answers: dict[str, Any] = field(default_factory=dict)
     extra: dict[str, Any] | None = None
     started_at: float | None = None
     """Unix seconds."""
     completed_at: float | None = None
     seconds: float | None = None
+
+    @property
+    def owner(self) -> str:
+        """Name the seats it belongs to: the annotator's, those that count apart from those left out for one reason."""
+        return f"{self.annotator}\n{self.left_out or ''}"
 
 
 @dataclass

@@ -14,11 +14,16 @@ from spanplat.models import Dataset, Example, Output, SourceText, System
 from spanplat.models.statements import insert_absent
 from spanplat.schemas.dataset import ExampleRecord, OutputRecord
 from spanplat.schemas.slug import slugify
+from spanplat.services.audit import log_event
 from spanplat.services.importing.progress import OnProgress, ignore_progress
-from spanplat.text import clean_text, sha256_of
+from spanplat.text import clean_text, plain_text, sha256_of
 
 CHUNK = 100
 """Records per transaction: well below 100 ms."""
+MANY_RECORDS = 1_000
+"""From so many at once on, the database is asked to look at what it holds now."""
+MOST_CHARACTERS = 20_000
+"""Of the texts and sources in a transaction: indexing them for search takes most of its time."""
 
 
 class OutputKey(NamedTuple):
@@ -57,17 +62,35 @@ def store_records(
     """
     report: dict[str, StoredData] = {}
     done = 0
-    for chunk in chunked(records, CHUNK):
-        prepared = [(slug, record, _prepare(record)) for slug, record in chunk]
+    for prepared in _portions(records):
         with database.transaction() as session:
             for slug in dict.fromkeys(slug for slug, _, _ in prepared):
                 mine = [(record, values) for other, record, values in prepared if other == slug]
                 _store_chunk(session, slug, mine, report.setdefault(slug, StoredData()))
         done += len(prepared)
         on_progress(done, None)
-    for slug in report:
-        _seal(database, slug)
+    for slug, stored in report.items():
+        _seal(database, slug, stored)
+    if done >= MANY_RECORDS:
+        database.refresh_statistics()
     return report
+
+
+def _portions(
+    records: Iterable[tuple[str, ExampleRecord | OutputRecord]],
+) -> Iterator[list[tuple[str, ExampleRecord | OutputRecord, Any]]]:
+    """Prepare the records and cut them into what one short transaction stores; long texts, which take long to index, count more."""
+    portion: list[tuple[str, ExampleRecord | OutputRecord, Any]] = []
+    characters = 0
+    for slug, record in records:
+        prepared = _prepare(record)
+        portion.append((slug, record, prepared))
+        characters += len(prepared[0] if isinstance(record, OutputRecord) else prepared[1])
+        if len(portion) == CHUNK or characters >= MOST_CHARACTERS:
+            yield portion
+            portion, characters = [], 0
+    if portion:
+        yield portion
 
 
 def load_outputs(session: Session, datasets: Sequence[str]) -> dict[OutputKey, tuple[int, str]]:
@@ -90,11 +113,11 @@ def chunked(records: Iterable[Any], size: int) -> Iterator[list[Any]]:
 
 
 def _prepare(record: ExampleRecord | OutputRecord) -> Any:
-    """Do what takes time before the transaction: clean and hash the text, render the source."""
+    """Do what takes time before the transaction: clean and hash a text; clean the texts of a source, and make it searchable."""
     if isinstance(record, OutputRecord):
         text = clean_text(record.text)
         return text, sha256_of(text)
-    return [(name, clean_text(text)) for name, text in source_texts(record.source)]
+    return [(name, clean_text(text)) for name, text in source_texts(record.source)], plain_text(record.source)
 
 
 def source_texts(source: Any) -> list[tuple[str, str]]:
@@ -113,14 +136,15 @@ def _store_chunk(
     dataset_id = session.scalars(select(Dataset.id).where(Dataset.slug == slug)).one()
     keys = {(record.split, record.key) for record, _ in records}
     known = _examples(session, dataset_id, keys)
-    sources = {(r.split, r.key): r.source for r, _ in records if isinstance(r, ExampleRecord)}
+    sources = {(r.split, r.key): (r.source, p[1]) for r, p in records if isinstance(r, ExampleRecord)}
     fresh = [key for key in dict.fromkeys((record.split, record.key) for record, _ in records) if key not in known]
     insert_absent(
         session,
         Example,
         [
-            {"dataset_id": dataset_id, "split": split, "key": key, "source": sources.get((split, key))}
+            {"dataset_id": dataset_id, "split": split, "key": key, "source": source, "source_plain": plain}
             for split, key in fresh
+            for source, plain in [sources.get((split, key), (None, ""))]
         ],
     )
     stored.examples += len(fresh)
@@ -131,10 +155,11 @@ def _store_chunk(
         if not isinstance(record, ExampleRecord):
             continue
         if not has_source and record.source is not None:
-            session.execute(update(Example).where(Example.id == example_id).values(source=record.source))
+            values = {"source": record.source, "source_plain": prepared[1]}
+            session.execute(update(Example).where(Example.id == example_id).values(**values))
         texts += [
             {"example_id": example_id, "field": name, "text": text, "text_sha256": sha256_of(text)}
-            for name, text in prepared
+            for name, text in prepared[0]
         ]
     insert_absent(session, SourceText, texts)
     _store_outputs(session, slug, [(r, *p) for r, p in records if isinstance(r, OutputRecord)], known, stored)
@@ -185,8 +210,8 @@ def _examples(session: Session, dataset_id: int, keys: set[tuple[str, str]]) -> 
     return {(split, key): (example_id, has_source) for split, key, example_id, has_source in rows}
 
 
-def _seal(database: Database, slug: str) -> None:
-    """Store the digest over the dataset's outputs, so that figures can name the data they were computed from."""
+def seal_dataset(database: Database, slug: str) -> None:
+    """Store the digest over a dataset's outputs, so that figures can name the data they were computed from."""
     digest = hashlib.sha256()
     with database.reading() as session:
         rows = session.execute(
@@ -201,3 +226,10 @@ def _seal(database: Database, slug: str) -> None:
             digest.update("\x1f".join(row).encode() + b"\x1e")
     with database.transaction() as session:
         session.execute(update(Dataset).where(Dataset.slug == slug).values(sha256=digest.hexdigest()))
+
+
+def _seal(database: Database, slug: str, stored: StoredData) -> None:
+    """Seal a dataset after an import, and log the import."""
+    seal_dataset(database, slug)
+    with database.transaction() as session:
+        log_event(session, "dataset.imported", slug, examples=stored.examples, outputs=stored.outputs)

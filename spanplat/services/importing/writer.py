@@ -24,9 +24,9 @@ from spanplat.models import (
     Span,
     Unplaced,
 )
+from spanplat.services.annotators import find_or_add_annotator
 from spanplat.services.importing.incoming import ImportReport, IncomingAnnotation, IncomingSpan
 from spanplat.services.importing.storing import OutputKey
-from spanplat.services.participation import find_or_add_annotator
 
 MISSING_OUTPUT = "the dataset has no such output"
 ROLES = {
@@ -36,6 +36,14 @@ ROLES = {
     "known_answer": ItemRole.ATTENTION,
 }
 """Roles of the items that carry a check; the other kinds of check ask about regular items."""
+
+SEAT_STATES = {
+    "late": AssignmentStatus.EXPIRED,
+    "expired": AssignmentStatus.EXPIRED,
+    "returned": AssignmentStatus.RETURNED,
+    "rejected": AssignmentStatus.REJECTED,
+}
+"""States of the seats whose work is in no figure."""
 
 
 @dataclass(frozen=True)
@@ -201,12 +209,14 @@ class CampaignWriter:
             "item_id": self._items[record.output_id],
             "status": incoming.status,
             "revision": 1,
+            "amendment": incoming.amendment,
+            "dismissed": list(incoming.dismissed) or None,
             "answers": incoming.answers,
             "extra": incoming.extra,
             "started_at": _moment(incoming.started_at),
             "completed_at": _moment(incoming.completed_at),
             "seconds": incoming.seconds,
-            "late": False,
+            "late": incoming.left_out == "late",
         }
 
     def _add_items(self, session: Session, records: Sequence[Placed]) -> None:
@@ -225,7 +235,7 @@ class CampaignWriter:
 
     def _seat_for(self, session: Session, record: Placed) -> _Seat:
         """Find the annotator's seat; a second annotation of one output goes to a repeat of it."""
-        annotator, item_id = record.incoming.annotator, self._items[record.output_id]
+        annotator, item_id = record.incoming.owner, self._items[record.output_id]
         repeat = 0
         while (seat := self._seats.get((annotator, repeat))) is not None and item_id in seat.items:
             repeat += 1
@@ -249,24 +259,25 @@ class CampaignWriter:
 
     def _new_seat(self, session: Session, incoming: IncomingAnnotation, repeat: int) -> _Seat:
         annotator = find_or_add_annotator(session, incoming.annotator_kind, f"import:{self.slug}", incoming.annotator)
-        if incoming.annotator not in self._batches:
+        if incoming.owner not in self._batches:
             batch = Batch(campaign_id=self.campaign_id, number=len(self._batches) + 1)
             session.add(batch)
             session.flush()
-            self._batches[incoming.annotator] = batch.id, {}
-            self.report.annotators += 1
+            self._batches[incoming.owner] = batch.id, {}
+            self.report.annotators = len({owner.partition("\n")[0] for owner in self._batches})
         assignment = Assignment(
             campaign_id=self.campaign_id,
-            batch_id=self._batches[incoming.annotator][0],
+            batch_id=self._batches[incoming.owner][0],
             slot=incoming.order,
             repeat=repeat,
             group=incoming.group,
             annotator_id=annotator.id,
-            status=AssignmentStatus.ACCEPTED,
+            status=SEAT_STATES.get(incoming.left_out or "", AssignmentStatus.ACCEPTED),
+            excluded=incoming.left_out == "excluded",
         )
         session.add(assignment)
         session.flush()
-        seat = self._seats[incoming.annotator, repeat] = _Seat(assignment.id, set())
+        seat = self._seats[incoming.owner, repeat] = _Seat(assignment.id, set())
         return seat
 
 

@@ -1,0 +1,125 @@
+"""How a campaign's checks went: each apart, and what parts of it were done right."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from spanplat.models import Annotator, Assignment, Campaign, CheckResult, Participation
+from spanplat.services.definitions import definition_of
+
+PARTS = {"must_mark": ("marked", "region_marked", "category_right"), "must_abstain": ("abstained",)}
+"""What the report tells apart, by kind of check."""
+
+
+@dataclass(frozen=True)
+class CheckFigures:
+    """How often one check was passed."""
+
+    name: str
+    kind: str
+    on_fail: str
+    """What failing it leads to; empty for a check that the definition does not name (of an import)."""
+    results: int
+    passed: int
+    parts: dict[str, int]
+    """Results in which each part was right, for instance ``region_marked`` and ``category_right``."""
+    mean_score: float | None
+    """Of gold items."""
+
+    @property
+    def rate(self) -> float:
+        """Share of results that passed."""
+        return self.passed / self.results
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """How the checks of a campaign went, and what they led to."""
+
+    checks: Sequence[CheckFigures]
+    kinds: Sequence[CheckFigures]
+    """The same by kind, over all checks of it."""
+    excluded: int
+    """Batches left out of every figure."""
+    screened_out: int
+    """Visits ended early."""
+    by_group: dict[str, dict[str, tuple[int, int]]]
+    """By group and kind: results and passes; empty without groups."""
+
+
+@dataclass(frozen=True)
+class ScreenedOut:
+    """Who was screened out, and by what."""
+
+    pseudonym: str
+    batch_id: int
+    failed: Sequence[str]
+    """Names of the failed checks that screen out."""
+
+
+def report_checks(session: Session, campaign: Campaign) -> CheckReport:
+    """Count how each check of a campaign went, over all submitted, current and screened-out work."""
+    rows = session.execute(
+        select(CheckResult, Assignment.group)
+        .join(Assignment, Assignment.id == CheckResult.assignment_id)
+        .where(Assignment.campaign_id == campaign.id)
+        .order_by(CheckResult.id)
+    ).all()
+    on_fail = {check.name: check.on_fail for check in definition_of(campaign).checks}
+    by_name: dict[tuple[str, str], list[CheckResult]] = defaultdict(list)
+    by_kind: dict[str, list[CheckResult]] = defaultdict(list)
+    by_group: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
+    for result, group in rows:
+        by_name[result.name, result.kind].append(result)
+        by_kind[result.kind].append(result)
+        if group is not None:
+            results, passed = by_group[group].get(result.kind, (0, 0))
+            by_group[group][result.kind] = results + 1, passed + result.passed
+    excluded = select(func.count()).select_from(Assignment).where(Assignment.excluded)
+    screened = select(func.count()).select_from(Participation).where(Participation.ended == "screened_out")
+    return CheckReport(
+        [_figures(name, kind, on_fail.get(name, ""), results) for (name, kind), results in sorted(by_name.items())],
+        [_figures(kind, kind, "", results) for kind, results in sorted(by_kind.items())],
+        session.scalar(excluded.where(Assignment.campaign_id == campaign.id)) or 0,
+        session.scalar(screened.where(Participation.campaign_id == campaign.id)) or 0,
+        dict(by_group),
+    )
+
+
+def list_screened_out(session: Session, campaign: Campaign) -> list[ScreenedOut]:
+    """Return who was screened out, oldest first, and the checks that did it."""
+    names = [check.name for check in definition_of(campaign).checks if check.on_fail == "screen_out"]
+    failed: dict[int, list[str]] = defaultdict(list)
+    for assignment_id, name in session.execute(
+        select(CheckResult.assignment_id, CheckResult.name)
+        .join(Assignment, Assignment.id == CheckResult.assignment_id)
+        .where(Assignment.campaign_id == campaign.id, CheckResult.name.in_(names), CheckResult.passed.is_(False))
+        .distinct()
+        .order_by(CheckResult.name)
+    ):
+        failed[assignment_id].append(name)
+    rows = session.execute(
+        select(Annotator.pseudonym, Assignment.batch_id, Assignment.id)
+        .join(Assignment, Assignment.annotator_id == Annotator.id)
+        .where(Assignment.campaign_id == campaign.id, Assignment.outcome == "screened_out")
+        .order_by(Assignment.id)
+    )
+    return [ScreenedOut(pseudonym, batch_id, failed[assignment_id]) for pseudonym, batch_id, assignment_id in rows]
+
+
+def _figures(name: str, kind: str, on_fail: str, results: Sequence[CheckResult]) -> CheckFigures:
+    details: list[dict[str, Any]] = [result.detail or {} for result in results]
+    scores = [detail["score"] for detail in details if detail.get("score") is not None]
+    return CheckFigures(
+        name,
+        kind,
+        on_fail,
+        len(results),
+        sum(result.passed for result in results),
+        {part: sum(bool(detail.get(part)) for detail in details) for part in PARTS.get(kind, ())},
+        sum(scores) / len(scores) if scores else None,
+    )

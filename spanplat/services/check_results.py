@@ -1,0 +1,68 @@
+"""Storing how the checks of an item went, and carrying out what failing them leads to."""
+
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy import delete, insert, select, update
+from sqlalchemy.orm import Session
+
+from spanplat.models import Assignment, CheckResult, Participation
+from spanplat.schemas.definition import CampaignDefinition
+from spanplat.services.checks import CheckOutcome
+from spanplat.services.claims import return_seat
+
+
+def store_outcomes(session: Session, assignment_id: int, outcomes: Mapping[int, Sequence[CheckOutcome]]) -> None:
+    """Put the outcomes of completed items, by item id, in the place of earlier ones of the same items."""
+    if not outcomes:
+        return
+    earlier = (CheckResult.assignment_id == assignment_id, CheckResult.item_id.in_(list(outcomes)))
+    session.execute(delete(CheckResult).where(*earlier))
+    rows = [
+        {
+            "assignment_id": assignment_id,
+            "item_id": item_id,
+            "name": outcome.name,
+            "kind": outcome.kind,
+            "passed": outcome.passed,
+            "detail": outcome.detail,
+        }
+        for item_id, of_item in outcomes.items()
+        for outcome in of_item
+    ]
+    if rows:
+        session.execute(insert(CheckResult), rows)
+
+
+def update_exclusion(session: Session, definition: CampaignDefinition, assignment_id: int) -> None:
+    """Leave the work on a seat out of every figure while a check that says so is failed, and take it in again when it is not."""
+    names = [check.name for check in definition.checks if check.on_fail == "exclude"]
+    if names:
+        failed = select(CheckResult.id).where(
+            CheckResult.assignment_id == assignment_id, CheckResult.name.in_(names), CheckResult.passed.is_(False)
+        )
+        session.execute(update(Assignment).where(Assignment.id == assignment_id).values(excluded=failed.exists()))
+
+
+def screen_out(session: Session, assignment_id: int) -> None:
+    """End a visit with the screen-out code: its work is kept and in no figure, its seat goes to somebody else."""
+    assignment = session.get_one(Assignment, assignment_id)
+    assignment.outcome = "screened_out"
+    session.flush()
+    session.execute(
+        update(Participation).where(Participation.id == assignment.participation_id).values(ended="screened_out")
+    )
+    return_seat(session, assignment)
+
+
+def screen_out_message(session: Session, definition: CampaignDefinition, assignment: Assignment | None) -> str:
+    """Return what the definition says to somebody whom a check screened out; empty when it says nothing."""
+    if assignment is None:
+        return ""
+    failed = set(
+        session.scalars(
+            select(CheckResult.name).where(CheckResult.assignment_id == assignment.id, CheckResult.passed.is_(False))
+        )
+    )
+    return next(
+        (check.message for check in definition.checks if check.on_fail == "screen_out" and check.name in failed), ""
+    )

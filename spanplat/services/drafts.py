@@ -1,0 +1,384 @@
+"""Writing a campaign definition step by step: the YAML text is the only truth, and every save says what is still wrong with it."""
+
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+import yaml
+from sqlalchemy import or_, select, update
+from sqlalchemy.orm import Session
+
+from spanplat import paths
+from spanplat.errors import Conflict, InvalidInput, NotFound
+from spanplat.formats.yaml_editing import YamlText
+from spanplat.llm.replies.answers import asked_questions
+from spanplat.models import Campaign, Dataset, Draft, Example, Output, System
+from spanplat.schemas.categories import PALETTES
+from spanplat.schemas.definition import CampaignDefinition
+from spanplat.schemas.definition_file import parse_yaml
+from spanplat.schemas.form import ABSENT, BadValue, FormNode, Path, form_of, value_of
+from spanplat.services.campaigns import create_campaign, find_campaign, require_allowed
+from spanplat.services.definitions import definition_of
+from spanplat.services.examinations import STEPS
+from spanplat.services.plans import CampaignPlan, check_definition
+
+BLANK = """slug: my-campaign
+title: My campaign
+kind: human
+"""
+
+_SHARED_WITH_MODELS = ("language", "data", "item", "categories", "severities", "spans", "questions")
+"""Parts of people's campaigns that mean the same to a model; the others are about people."""
+LONGEST_TEXT = 2_000_000
+"""Characters of a definition."""
+
+
+@dataclass
+class StepForm:
+    """One step as a form."""
+
+    nodes: list[FormNode]
+    bad: dict[str, str] = field(default_factory=dict)
+    """By control, why what was typed could not be taken over; the text keeps what it had there."""
+
+
+def list_starters() -> dict[str, str]:
+    """Return titles of the definitions that ship with spanplat, by name."""
+    return {file.stem: _starter_title(file.stem) for file in sorted((paths.CAMPAIGNS / "starters").glob("*.yaml"))}
+
+
+@cache  # what ships stays as it is while the process lives
+def _starter_title(name: str) -> str:
+    text = (paths.CAMPAIGNS / "starters" / f"{name}.yaml").read_text("utf-8")
+    return str(YamlText(text).content.get("title", name))
+
+
+def starter_text(name: str) -> str:
+    """Return the text of a definition that ships with spanplat.
+
+    Raises
+    ------
+    NotFound
+        If there is none of this name.
+    """
+    starters = list_starters()
+    if name not in starters:
+        raise NotFound(f"there is no starter {name!r} (starters: {', '.join(starters)})")
+    return (paths.CAMPAIGNS / "starters" / f"{name}.yaml").read_text("utf-8")
+
+
+def campaign_text(session: Session, slug: str) -> str:
+    """Return the definition of a campaign as a text for a new one.
+
+    Raises
+    ------
+    NotFound, InvalidInput
+        If there is no such campaign, or it was imported.
+    """
+    campaign = find_campaign(session, slug)
+    if campaign.kind == "external":
+        raise InvalidInput(f"campaign {slug!r} was imported; start from one that was made here")
+    content = definition_of(campaign).model_dump(mode="json", exclude_defaults=True)
+    content["slug"] = f"{slug}-copy"
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
+
+
+def model_text(session: Session, slug: str) -> str:
+    """Return a definition by which a model is told what the people of a campaign were told.
+
+    Which model is left open. A model that answers questions is told it word for word: the prompt takes the instructions from that
+    campaign. One that only marks spans gets the guidelines, in the prompt that asks for spans.
+
+    Raises
+    ------
+    NotFound, InvalidInput
+        If there is no such campaign, or people did not fill it here.
+    """
+    campaign = find_campaign(session, slug)
+    if campaign.kind not in ("human", "qualification"):
+        raise InvalidInput(f"nobody was instructed in campaign {slug!r}; choose one that people fill")
+    definition = definition_of(campaign)
+    told = definition.model_dump(mode="json", exclude_defaults=True)
+    content: dict[str, Any] = {"slug": f"{slug}-model", "title": f"{campaign.title} (model)", "kind": "llm"}
+    content |= {name: told[name] for name in _SHARED_WITH_MODELS if name in told}
+    for question in content.get("questions", ()):
+        question.pop("wording", None)
+    for name in ("suggestions", "suggestions_from"):
+        content.get("spans", {}).pop(name, None)
+    if asked_questions(definition.questions):
+        content["model"] = {"provider": "openai", "preset": "verbatim", "instructions_from": slug}
+    else:
+        content |= {"guidelines": definition.guidelines, "model": {"provider": "openai", "preset": "base"}}
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
+
+
+def about_dataset(text: str, dataset: str) -> str:
+    """Return a definition's text with the texts of a dataset in place of its own; of another one it takes all.
+
+    Raises
+    ------
+    InvalidInput
+        If the text is not YAML.
+    """
+    changed = YamlText(text)
+    data = changed.content.get("data")
+    if isinstance(data, dict) and data.get("dataset") != dataset:
+        for name in ("splits", "systems", "examples"):
+            changed.remove(("data", name))
+    changed.set(("data", "dataset"), dataset)
+    return changed.dump()
+
+
+def create_draft(session: Session, text: str, user_id: int | None) -> Draft:
+    """Begin a draft."""
+    draft = Draft(token=secrets.token_urlsafe(12), text=_fitting(text), user_id=user_id, changed_at=datetime.now(UTC))
+    session.add(draft)
+    session.flush()
+    return draft
+
+
+def find_draft(session: Session, token: str) -> Draft:
+    """Return a draft.
+
+    Raises
+    ------
+    NotFound
+        If there is none; it may have been thrown away.
+    """
+    draft = session.scalar(select(Draft).where(Draft.token == token))
+    if draft is None:
+        raise NotFound("there is no such draft; it may have been thrown away")
+    return draft
+
+
+def open_drafts(session: Session) -> list[Draft]:
+    """Return drafts of which no campaign has been made, the one changed last first."""
+    return list(session.scalars(select(Draft).where(Draft.campaign_id.is_(None)).order_by(Draft.changed_at.desc())))
+
+
+def title_of(draft: Draft) -> str:
+    """Return what to call a draft."""
+    found = re.search(r"^title:[^\S\n]*['\"]?([^\s'\"].*?)['\"]?\s*$", draft.text, re.MULTILINE)
+    return found[1] if found else "Draft without a title"
+
+
+def save_text(session: Session, token: str, text: str, *, revision: int, editor: str) -> Draft:
+    """Store a draft's text; the same text again changes nothing.
+
+    Parameters
+    ----------
+    session
+        A session that may write.
+    token
+        The draft.
+    text
+        The new text.
+    revision
+        The revision that was changed.
+    editor
+        The opened page that sends it; a page sends its whole step each time, so that of its own saves the last one holds.
+
+    Raises
+    ------
+    Conflict
+        If another page changed the draft since ``revision``.
+    """
+    draft = find_draft(session, token)
+    if draft.text == text:
+        return draft
+    mine = or_(Draft.revision == revision, Draft.editor == editor)
+    changed = session.execute(
+        update(Draft)
+        .where(Draft.id == draft.id, mine)
+        .values(text=_fitting(text), revision=Draft.revision + 1, editor=editor, changed_at=datetime.now(UTC))
+    )
+    if changed.rowcount != 1:  # type: ignore[attr-defined]
+        raise Conflict(
+            "this draft was changed in another tab or by somebody else, and nothing of yours was saved; reload the page to see it"
+        )
+    session.refresh(draft)
+    return draft
+
+
+def plan_draft(session: Session, draft: Draft) -> CampaignPlan:
+    """Plan the campaign that a draft describes.
+
+    Raises
+    ------
+    InvalidInput
+        If the definition is not valid as it stands.
+    """
+    return check_definition(session, parse_yaml(draft.text))
+
+
+def drop_draft(session: Session, token: str) -> None:
+    """Throw a draft away."""
+    session.delete(find_draft(session, token))
+    session.flush()
+
+
+def step_form(text: str, step: str) -> StepForm:
+    """Return one step of a text as a form.
+
+    Raises
+    ------
+    InvalidInput
+        If the text is not YAML: then only the text itself can be mended.
+    """
+    return StepForm(form_of(CampaignDefinition, STEPS[step], YamlText(text).content))
+
+
+def fill_in(text: str, step: str, typed: Mapping[str, str], act: str = "") -> tuple[str, StepForm]:
+    """Change a text as a filled-in step says.
+
+    Parameters
+    ----------
+    text
+        The draft's text.
+    step
+        Which step was filled in.
+    typed
+        Texts by name of the control; a box that is not ticked is left out.
+    act
+        What else to do: ``add:<list>``, ``add:<list>:<type>``, ``add:<record>``, ``remove:<entry or record>``, ``up:<entry>``,
+        ``down:<entry>``, ``colour:categories:<palette>``.
+
+    Returns
+    -------
+    str
+        The changed text.
+    StepForm
+        The step as it is now, with what could not be taken over.
+
+    Raises
+    ------
+    InvalidInput
+        If the text is not YAML, or there is no such act or place.
+    """
+    yaml_text = YamlText(text)
+    bad: dict[str, str] = {}
+    for node in form_of(CampaignDefinition, STEPS[step], yaml_text.content):
+        for leaf in node.leaves():
+            _take_over(yaml_text, leaf, typed, bad)
+    if act:
+        _perform(yaml_text, step, act)
+    changed = yaml_text.dump()
+    form = step_form(changed, step)
+    form.bad = bad
+    return changed, form
+
+
+def check_texts(session: Session, text: str) -> dict[int, str]:
+    """Return the texts that the checks of a draft name, by position of the check, as far as they are found."""
+    content = YamlText(text).content
+    data, checks = content.get("data"), content.get("checks")
+    dataset = data.get("dataset") if isinstance(data, dict) else None
+    named = {
+        position: tuple(str(check["item"].get(name, "")) for name in ("split", "example", "system"))
+        for position, check in enumerate(checks if isinstance(checks, list) else ())
+        if isinstance(check, dict) and isinstance(check.get("item"), dict)
+    }
+    rows = session.execute(
+        select(Example.split, Example.key, System.slug, Output.text)
+        .join(Output, Output.example_id == Example.id)
+        .join(System, System.id == Output.system_id)
+        .join(Dataset, Dataset.id == Example.dataset_id)
+        .where(Dataset.slug == str(dataset), Example.key.in_({key for _split, key, _system in named.values()}))
+    )
+    texts = {(split, key, system): output for split, key, system, output in rows}
+    return {position: texts[names] for position, names in named.items() if names in texts}
+
+
+def make_campaign(session: Session, token: str) -> Campaign:
+    """Make the campaign that a draft describes; nobody gets in before it is opened.
+
+    Raises
+    ------
+    Conflict
+        If a campaign was made of the draft already, or the platform's rules refuse it.
+    InvalidInput
+        If the definition is not valid.
+    """
+    draft = find_draft(session, token)
+    if draft.campaign_id is not None:
+        raise Conflict("a campaign was made of this draft already")
+    plan = plan_draft(session, draft)
+    require_allowed(plan.definition)
+    campaign = create_campaign(session, plan)
+    draft.campaign_id = campaign.id
+    session.flush()
+    return campaign
+
+
+def _take_over(yaml_text: YamlText, leaf: FormNode, typed: Mapping[str, str], bad: dict[str, str]) -> None:
+    if leaf.kind != "checkbox" and leaf.name not in typed:
+        return  # not on the form that was sent: it was made before this field was there
+    try:
+        value = value_of(leaf, typed.get(leaf.name))
+    except BadValue as error:
+        bad[leaf.name] = str(error)
+        return
+    if value is ABSENT:
+        yaml_text.remove(leaf.path)
+    else:
+        yaml_text.set(leaf.path, value)
+
+
+def _perform(yaml_text: YamlText, step: str, act: str) -> None:
+    verb, _colon, rest = act.partition(":")
+    name, _colon, variant = rest.partition(":")
+    path: Path = tuple(int(part) if part.isdecimal() else part for part in name.split("."))
+    if path[0] not in STEPS[step]:
+        raise InvalidInput(f"the step {step!r} has no field {name!r}")
+    match verb:
+        case "add":
+            node = _node_at(form_of(CampaignDefinition, STEPS[step], yaml_text.content), path)
+            if node.kind == "list":
+                yaml_text.append(path, _new_entry(node, variant))
+            else:
+                yaml_text.set(path, {})
+        case "remove":
+            yaml_text.remove(path)
+        case "up" | "down":
+            yaml_text.move(path, -1 if verb == "up" else 1)
+        case "colour":
+            _colour(yaml_text, variant)
+        case _:
+            raise InvalidInput(f"a form cannot be told to {verb!r}")
+
+
+def _colour(yaml_text: YamlText, palette: str) -> None:
+    """Give every category its colour of a palette."""
+    colors = PALETTES.get(palette)
+    if colors is None:
+        raise InvalidInput(f"there is no palette {palette!r} (palettes: {', '.join(PALETTES)})")
+    for position, entry in enumerate(yaml_text.content.get("categories") or ()):
+        if isinstance(entry, dict):
+            yaml_text.set(("categories", position, "color"), colors[position % len(colors)])
+
+
+def _new_entry(node: FormNode, variant: str) -> Any:
+    if variant not in node.variants:
+        raise InvalidInput(f"{node.name} has no entries of the type {variant!r}")
+    if not node.is_list_of_lists:
+        return {"type": variant} if variant else {}
+    return []
+
+
+def _node_at(nodes: Sequence[FormNode], path: Path) -> FormNode:
+    for node in nodes:
+        if node.path == path:
+            return node
+        if path[: len(node.path)] == node.path:
+            return _node_at(node.children, path)
+    raise InvalidInput(f"there is no field {'.'.join(map(str, path))!r} any more; reload the page")
+
+
+def _fitting(text: str) -> str:
+    if len(text) > LONGEST_TEXT:
+        raise InvalidInput(f"the definition has {len(text):,} characters; at most {LONGEST_TEXT:,} are taken")
+    return text.replace("\r\n", "\n")

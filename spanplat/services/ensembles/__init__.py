@@ -1,0 +1,1 @@
+"""Several campaigns on the same items as one: scores averaged, votes counted, errors merged."""

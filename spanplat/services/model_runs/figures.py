@@ -1,0 +1,189 @@
+"""How far a model campaign is, what it has cost, and what failed: for its page, and for whoever compares annotators."""
+
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import case, func, or_, select
+from sqlalchemy.orm import Session
+
+from spanplat.llm.replies.unreadable import REFUSED
+from spanplat.models import (
+    COUNTED,
+    Annotation,
+    Assignment,
+    AssignmentStatus,
+    BatchItem,
+    Campaign,
+    ClaimState,
+    Completion,
+    Dataset,
+    Example,
+    ItemOutput,
+    Job,
+    JobState,
+    ModelBatch,
+    ModelClaim,
+    Output,
+    System,
+)
+from spanplat.services.model_runs.calls import CallSums, count_calls, sum_calls
+
+RATE_OVER = timedelta(seconds=60)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A reason for which items were given up."""
+
+    kind: str
+    error: str
+    items: int
+
+
+@dataclass(frozen=True)
+class FailedItem:
+    """An item that was given up."""
+
+    dataset: str
+    split: str
+    example: str
+    system: str
+    repeat: int
+    error: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFigures(CallSums):
+    """All runs of a model campaign together."""
+
+    answered: int
+    failed: int
+    left: int
+    """Items without an answer that have not failed."""
+    submitted: int
+    """Items of these that a batch at the provider holds."""
+    batches: int
+    """Batches that the provider has not ended."""
+    not_cancelled: str | None
+    """Why the provider could not be asked to stop them; None where it could, or was not to be asked."""
+    per_minute: float
+    """Answers in the last minute."""
+    refusals: int
+    """Replies in which the model declined to answer."""
+    failures: list[Failure]
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long the rest takes at the present rate; None while there is none."""
+        return self.left / self.per_minute * 60 if self.per_minute else None
+
+    @property
+    def cost_per_1000(self) -> float | None:
+        """US dollars for 1,000 outputs."""
+        return None if self.cost is None or not self.answered else self.cost * 1000 / self.answered
+
+    @property
+    def seconds_per_1000(self) -> float | None:
+        """Seconds for 1,000 outputs, one after the other."""
+        return None if self.seconds_per_output is None else self.seconds_per_output * 1000
+
+
+def run_figures(session: Session, campaign: Campaign, now: datetime) -> RunFigures:
+    """Tell how far a model campaign is, and what it has cost."""
+    answered, recent = _answers(session, campaign.id, now)
+    states = dict(
+        session.execute(
+            select(ModelClaim.state, func.count())
+            .where(ModelClaim.campaign_id == campaign.id)
+            .group_by(ModelClaim.state)
+        ).all()
+    )
+    failed = states.get(ClaimState.FAILED, 0)
+    own = Completion.campaign_id == campaign.id
+    batches = _open_batches(session, campaign.id)
+    declined = or_(Completion.finish_reason == "refusal", Completion.error.startswith(REFUSED))
+    return RunFigures(
+        answered=answered,
+        failed=failed,
+        left=max(0, _promised(session, campaign.id) - answered - failed),
+        submitted=states.get(ClaimState.SUBMITTED, 0),
+        batches=batches,
+        not_cancelled=_why_not_cancelled(session, campaign.slug) if batches else None,
+        per_minute=recent * 60 / RATE_OVER.total_seconds(),
+        **asdict(sum_calls(session, Completion, own)),
+        refusals=count_calls(session, Completion, own, declined),
+        failures=_failures(session, campaign.id),
+    )
+
+
+def list_failed(session: Session, campaign: Campaign, *, limit: int = 50) -> list[FailedItem]:
+    """Return items that were given up, each with its last error."""
+    rows = session.execute(
+        select(Dataset.slug, Example.split, Example.key, System.slug, Assignment.repeat, ModelClaim.error)
+        .select_from(ModelClaim)
+        .join(Assignment, Assignment.id == ModelClaim.assignment_id)
+        .join(ItemOutput, (ItemOutput.item_id == ModelClaim.item_id) & (ItemOutput.position == 0))
+        .join(Output, Output.id == ItemOutput.output_id)
+        .join(System, System.id == Output.system_id)
+        .join(Example, Example.id == Output.example_id)
+        .join(Dataset, Dataset.id == Example.dataset_id)
+        .where(ModelClaim.campaign_id == campaign.id, ModelClaim.state == ClaimState.FAILED)
+        .order_by(ModelClaim.assignment_id, ModelClaim.item_id)
+        .limit(limit)
+    )
+    return [FailedItem(*row[:5], row[5] or "") for row in rows]
+
+
+def cancelling_key(slug: str) -> str:
+    """Return what the keys of the jobs begin with that have a campaign's batches cancelled."""
+    return f"cancel-batches:{slug}:"
+
+
+def _why_not_cancelled(session: Session, slug: str) -> str | None:
+    last = (
+        select(Job.state, Job.error)
+        .where(Job.key.startswith(cancelling_key(slug), autoescape=True))
+        .order_by(Job.id.desc())
+    )
+    found = session.execute(last.limit(1)).one_or_none()
+    return found.error if found is not None and found.state == JobState.FAILED else None
+
+
+def _answers(session: Session, campaign_id: int, now: datetime) -> tuple[int, int]:
+    """Count the answers, and those of the last minute."""
+    answered, recent = session.execute(
+        select(func.count(), func.count(case((Annotation.completed_at > now - RATE_OVER, 1))))
+        .join(Assignment, Assignment.id == Annotation.assignment_id)
+        .where(Assignment.campaign_id == campaign_id, Annotation.status == "complete", Assignment.status.in_(COUNTED))
+    ).one()
+    return answered, recent
+
+
+def _promised(session: Session, campaign_id: int) -> int:
+    current = (AssignmentStatus.OPEN, *COUNTED)
+    return (
+        session.scalar(
+            select(func.count())
+            .select_from(BatchItem)
+            .join(Assignment, Assignment.batch_id == BatchItem.batch_id)
+            .where(Assignment.campaign_id == campaign_id, Assignment.status.in_(current))
+        )
+        or 0
+    )
+
+
+def _open_batches(session: Session, campaign_id: int) -> int:
+    waiting = select(func.count()).where(ModelBatch.campaign_id == campaign_id, ModelBatch.ended_at.is_(None))
+    return session.scalar(waiting) or 0
+
+
+def _failures(session: Session, campaign_id: int) -> list[Failure]:
+    items = func.count()
+    rows = session.execute(
+        select(ModelClaim.failure, ModelClaim.error, items)
+        .where(ModelClaim.campaign_id == campaign_id, ModelClaim.state == ClaimState.FAILED)
+        .group_by(ModelClaim.failure, ModelClaim.error)
+        .order_by(items.desc(), ModelClaim.error)
+        .limit(20)
+    )
+    return [Failure(kind or "", error or "", count) for kind, error, count in rows]

@@ -1,0 +1,233 @@
+"""Choosing the seat somebody gets: a free one they may take, in the smallest group, or one beyond those promised."""
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, Select, and_, case, exists, func, or_, select, update
+from sqlalchemy.orm import Session, aliased
+
+from spanplat.models import (
+    COUNTED,
+    REPLACED,
+    Assignment,
+    AssignmentStatus,
+    Batch,
+    BatchItem,
+    Campaign,
+    ItemOutput,
+    ItemRole,
+    Participation,
+)
+from spanplat.schemas.definition import CampaignDefinition
+
+
+def lease_end(definition: CampaignDefinition, now: datetime) -> datetime:
+    """Return until when a seat touched now is held."""
+    return now + timedelta(minutes=definition.annotators.lease_minutes)
+
+
+def batches_taken(session: Session, campaign_id: int, annotator_id: int | None) -> int:
+    """Count the batches an annotator has or had, those given back or lapsed left out."""
+    done = session.scalar(
+        select(func.count())
+        .select_from(Assignment)
+        .where(
+            Assignment.campaign_id == campaign_id,
+            Assignment.annotator_id == annotator_id,
+            Assignment.status.not_in((AssignmentStatus.EXPIRED, AssignmentStatus.RETURNED)),
+        )
+    )
+    return done or 0
+
+
+def take_free_seat(
+    session: Session, participation: Participation, definition: CampaignDefinition, now: datetime
+) -> Assignment | None:
+    """Take the free seat that comes first among those this annotator may have; None when there is none."""
+    exam = definition.qualification_given is not None
+    free = (
+        _seats_for(participation, participation.group, definition)
+        .where(Assignment.status == AssignmentStatus.OPEN)
+        # The group with the fewest people first; in it every batch once before any batch twice.
+        .order_by(
+            *_smallest_group_first(session, participation, definition),
+            _holds_batch(participation),
+            Assignment.slot,
+            Batch.number,
+        )
+        .limit(1)
+        .with_for_update(skip_locked=True, of=Assignment)
+    )
+    return session.scalar(
+        update(Assignment)
+        .where(Assignment.id == free.scalar_subquery(), Assignment.status == AssignmentStatus.OPEN)
+        .values(
+            status=AssignmentStatus.HELD,
+            repeat=batches_taken(session, participation.campaign_id, participation.annotator_id)
+            if exam
+            else Assignment.repeat,
+            annotator_id=participation.annotator_id,
+            participation_id=participation.id,
+            claimed_at=now,
+            lease_expires_at=lease_end(definition, now),
+        )
+        .returning(Assignment),
+        execution_options={"synchronize_session": False, "populate_existing": True},
+    )
+
+
+def has_place(
+    session: Session, participation: Participation, group: str | None, definition: CampaignDefinition, now: datetime
+) -> bool:
+    """Tell whether there is a seat now that an annotator of a group, or of none yet, may have; it is not taken."""
+    free = _seats_for(participation, group, definition).where(
+        or_(
+            Assignment.status == AssignmentStatus.OPEN,
+            and_(
+                Assignment.status == AssignmentStatus.HELD,
+                Assignment.lease_expires_at < now,
+                Assignment.extra.is_(False),
+            ),
+        )
+    )
+    if session.scalar(free.limit(1)) is not None:
+        return True
+    if definition.annotators.when_full != "redundancy":
+        return False
+    return session.scalar(_batches_wanting_more(participation, definition).limit(1)) is not None
+
+
+def _seats_for(participation: Participation, group: str | None, definition: CampaignDefinition) -> Select[int]:
+    """Select the seats, whatever their status, of those batches that an annotator may do."""
+    exam = definition.qualification_given is not None  # which may be taken again, rather on another batch
+    return (
+        select(Assignment.id)
+        .join(Batch, Batch.id == Assignment.batch_id)
+        .where(
+            Assignment.campaign_id == participation.campaign_id,
+            *_of_group(group),
+            *([] if exam else [~_holds_batch(participation)]),
+            ~_knows_an_output(participation, definition),
+        )
+    )
+
+
+def add_extra_seat(
+    session: Session, participation: Participation, definition: CampaignDefinition, now: datetime
+) -> Assignment | None:
+    """Make a seat beyond those promised, on the batch with the fewest annotators, as long as the campaign wants more there."""
+    for batch_id in session.scalars(_batches_wanting_more(participation, definition)).all():
+        if not wants_extra_seat(session, batch_id, definition):
+            continue
+        last = session.scalars(select(func.max(Assignment.slot)).where(Assignment.batch_id == batch_id)).one()
+        added = Assignment(
+            campaign_id=participation.campaign_id,
+            batch_id=batch_id,
+            slot=1 + last,
+            group=participation.group or _smallest_group(session, participation, definition),
+            extra=True,
+            status=AssignmentStatus.HELD,
+            annotator_id=participation.annotator_id,
+            participation_id=participation.id,
+            claimed_at=now,
+            lease_expires_at=lease_end(definition, now),
+        )
+        session.add(added)
+        session.flush()
+        return added
+    return None
+
+
+def _batches_wanting_more(participation: Participation, definition: CampaignDefinition) -> Select[int]:
+    """Select the batches that an annotator may do and that want a seat beyond those promised, that with the fewest seats first."""
+    seat = aliased(Assignment)
+    of_batch = (seat.batch_id == Batch.id, seat.status.not_in(REPLACED))
+    seats = select(func.count()).where(*of_batch).correlate(Batch).scalar_subquery()
+    extra = select(func.count()).where(*of_batch, seat.extra).correlate(Batch).scalar_subquery()
+    return (
+        select(Batch.id)
+        .join(Assignment, Assignment.batch_id == Batch.id)
+        .where(
+            Batch.campaign_id == participation.campaign_id,
+            Assignment.slot == 0,
+            Assignment.status.not_in(REPLACED),
+            extra < definition.annotators.redundancy,
+            ~_holds_batch(participation),
+            ~_knows_an_output(participation, definition),
+        )
+        .order_by(seats, Batch.number)
+    )
+
+
+def wants_extra_seat(session: Session, batch_id: int, definition: CampaignDefinition) -> bool:
+    """Tell whether one more seat beyond those promised is wanted on a batch; no other comes to it until the transaction ends."""
+    session.execute(select(Batch.id).where(Batch.id == batch_id).with_for_update(key_share=True))
+    extra = select(func.count()).where(
+        Assignment.batch_id == batch_id, Assignment.extra, Assignment.status.not_in(REPLACED)
+    )
+    return session.scalars(extra).one() < definition.annotators.redundancy
+
+
+def _people_by_group(
+    session: Session, participation: Participation, definition: CampaignDefinition
+) -> list[tuple[int, str]]:
+    """Return the groups with how many seats their people have, the smallest first."""
+    counts = dict(
+        session.execute(
+            select(Assignment.group, func.count())
+            .where(Assignment.campaign_id == participation.campaign_id, Assignment.status.in_(COUNTED))
+            .group_by(Assignment.group)
+        ).all()
+    )
+    return sorted((counts.get(group.key, 0), group.key) for group in definition.groups)
+
+
+def _smallest_group(session: Session, participation: Participation, definition: CampaignDefinition) -> str | None:
+    return next((group for _count, group in _people_by_group(session, participation, definition)), None)
+
+
+def _smallest_group_first(
+    session: Session, participation: Participation, definition: CampaignDefinition
+) -> list[ColumnElement[int]]:
+    if participation.group is not None or not definition.groups:
+        return []
+    ranked = _people_by_group(session, participation, definition)
+    return [case({group: rank for rank, (_count, group) in enumerate(ranked)}, value=Assignment.group, else_=0)]
+
+
+def _holds_batch(participation: Participation) -> ColumnElement[bool]:
+    """Tell whether the annotator has a seat on the batch of the seat in question."""
+    other = aliased(Assignment)
+    return exists(
+        select(other.id)
+        .where(
+            other.batch_id == Assignment.batch_id,
+            other.annotator_id == participation.annotator_id,
+            other.status.not_in(REPLACED),
+        )
+        .correlate(Assignment)
+    )
+
+
+def _knows_an_output(participation: Participation, definition: CampaignDefinition) -> ColumnElement[bool]:
+    """Tell whether the annotator had one of the batch's outputs before, here or in a campaign that the definition excludes."""
+    other, mine, theirs = aliased(Assignment), aliased(BatchItem), aliased(BatchItem)
+    my_output, their_output = aliased(ItemOutput), aliased(ItemOutput)
+    excluded = select(Campaign.id).where(Campaign.slug.in_(definition.annotators.exclude_campaigns))
+    return exists(
+        select(other.id)
+        .join(theirs, theirs.batch_id == other.batch_id)
+        .join(their_output, their_output.item_id == theirs.item_id)
+        .join(my_output, my_output.output_id == their_output.output_id)
+        .join(mine, and_(mine.item_id == my_output.item_id, mine.batch_id == Assignment.batch_id))
+        .where(
+            other.annotator_id == participation.annotator_id,
+            or_(other.campaign_id == participation.campaign_id, other.campaign_id.in_(excluded)),
+            mine.role == ItemRole.REGULAR,
+        )
+        .correlate(Assignment)
+    )
+
+
+def _of_group(group: str | None) -> list[ColumnElement[bool]]:
+    """Whoever has no group yet may take any seat, and gets the group of the seat taken."""
+    return [] if group is None else [or_(Assignment.group.is_(None), Assignment.group == group)]

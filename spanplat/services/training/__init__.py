@@ -1,0 +1,1 @@
+"""Training data: a campaign's annotations as examples for supervised fine-tuning."""
