@@ -23,6 +23,10 @@ class WorkerStopping(Exception):
     """Raised in a handler, at its next report of progress, when the worker stops."""
 
 
+class WorkWaits(Exception):
+    """Raised by a handler whose work waits for something outside and is to be looked at again in a minute."""
+
+
 @dataclass(frozen=True)
 class Task:
     """What a handler is given."""
@@ -86,6 +90,10 @@ class Performer:
             with self._database.transaction() as session:
                 jobs.finish(session, job_id, self._worker)
             logger.info("job %d done: %s", job.id, job.key)
+        except WorkWaits:
+            with contextlib.suppress(jobs.JobLost), self._database.transaction() as session:
+                jobs.postpone(session, job_id, self._worker)
+            logger.info("job %d waits: %s", job.id, job.key)
         except WorkerStopping:
             logger.info("job %d goes back to the queue, the worker stops: %s", job.id, job.key)
         except jobs.JobLost:

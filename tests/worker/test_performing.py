@@ -10,7 +10,7 @@ from spanplat.db import Database
 from spanplat.errors import InvalidInput
 from spanplat.models import Job, JobState
 from spanplat.services import jobs
-from spanplat.worker.performing import Handler, Performer, Task
+from spanplat.worker.performing import Handler, Performer, Task, WorkWaits
 
 
 def enqueue(database: Database, kind: str = "count") -> int:
@@ -136,4 +136,32 @@ def test_each_job_is_logged(sqlite_database: Database, caplog: pytest.LogCapture
 
 
 def assert_set(event: threading.Event) -> None:
-    assert event.wait(30)
+    assert event.wait(180)
+
+
+def test_work_that_waits_for_something_outside_goes_back_to_the_queue(database: Database) -> None:
+    def wait(_task: Task) -> None:
+        raise WorkWaits
+
+    job_id = enqueue(database)
+    performer(database, wait).perform(job_id)
+    job = job_of(database, job_id)
+    assert (job.state, job.claimed_by, job.attempts) == (JobState.QUEUED, None, 0)
+    performer(database, count).perform(job_id)
+    assert job_of(database, job_id).state == JobState.DONE
+
+
+def test_a_paused_job_stops_at_its_next_report_and_goes_on_when_asked_for_again(database: Database) -> None:
+    def paused_midway(task: Task) -> None:
+        task.report(1, 3)
+        with task.database.transaction() as session:
+            jobs.pause(session, job_id)
+        task.report(2, 3)
+        raise AssertionError("goes on after it was paused")
+
+    job_id = enqueue(database)
+    performer(database, paused_midway).perform(job_id)
+    assert job_of(database, job_id).state == JobState.PAUSED
+    assert enqueue(database) == job_id
+    performer(database, count).perform(job_id)
+    assert job_of(database, job_id).state == JobState.DONE

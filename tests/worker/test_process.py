@@ -12,6 +12,8 @@ import pytest
 from spanplat.db import Database
 from spanplat.models import Job, JobState
 from spanplat.services import jobs
+from spanplat.services.agreement import AGREEMENT, AgreementOptions
+from spanplat.services.computations import Question, ask_worker, look
 from spanplat.services.demo import load_demo
 from spanplat.services.queue import WorkQueue
 from spanplat.settings import Settings
@@ -54,14 +56,16 @@ def test_a_worker_does_what_waited_and_what_is_sent_and_stops_when_told(
     worker = start_worker(settings)
     try:
         wait_until(lambda: job_of(database, waiting).state == JobState.DONE)
-        compared = {"reference": "demo-sample-a", "hypothesis": "demo-overlap"}
+        question = Question(AGREEMENT, ("demo-sample-a", "demo-overlap"), AgreementOptions(bootstrap=50))
         with database.transaction() as session:
-            sent = jobs.enqueue(session, "agreement", "agreement:demo", compared).id
+            sent = ask_worker(session, question).id
         queue = WorkQueue(settings)
         queue.send(sent)
         queue.close()
         wait_until(lambda: job_of(database, sent).state == JobState.DONE)
+        with database.reading() as session:
+            assert look(session, question).is_current
     finally:
         worker.send_signal(signal.SIGTERM)
-        status = worker.wait(30)
+        status = worker.wait(60)
     assert status == 0
