@@ -18,8 +18,16 @@ COMMANDS = {
     "user": "spanplat.cli.users:user",
     "dataset": "spanplat.cli.datasets:dataset",
     "campaign": "spanplat.cli.campaigns:campaign",
+    "generation": "spanplat.cli.generations:generation",
+    "study": "spanplat.cli.studies:study",
     "agreement": "spanplat.cli.agreement:agreement",
+    "leaderboard": "spanplat.cli.comparing:leaderboard",
+    "matrix": "spanplat.cli.comparing:matrix",
+    "systems": "spanplat.cli.comparing:systems",
+    "sentinels": "spanplat.cli.comparing:sentinels",
     "stats": "spanplat.cli.stats:stats",
+    "qualify": "spanplat.cli.qualify:qualify",
+    "pool": "spanplat.cli.qualify:pool",
     "export": "spanplat.cli.exports:export",
 }
 """Where each command stands; its module is imported when it is used, so that a short command starts quickly."""

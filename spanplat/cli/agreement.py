@@ -7,8 +7,10 @@ import click
 
 from spanplat.cli.database import open_database
 from spanplat.cli.options import filter_options, filters_of
-from spanplat.cli.output import json_option, note, print_json, print_table
+from spanplat.cli.output import json_option, note, print_json, print_table, progress_bar
 from spanplat.services.agreement import AgreementOptions, compute_agreement
+from spanplat.services.campaigns import find_campaign
+from spanplat.services.cautions import Cautions, find_cautions
 from spanplat.services.parallel import heavy_work
 from spanplat.settings import load_settings
 
@@ -72,11 +74,36 @@ def agreement(
     )
     settings = load_settings()
     with open_database(settings) as database, heavy_work(settings):
-        report = compute_agreement(database, reference, hypothesis, options)
+        with database.reading() as session:
+            campaigns = [find_campaign(session, slug) for slug in (reference, hypothesis)]
+            cautions = find_cautions(session, campaigns, options.filters)
+        with progress_bar("Comparing") as on_progress:
+            report = compute_agreement(database, reference, hypothesis, options, on_progress=on_progress)
+    _caution(cautions)
     if as_json:
         print_json(report)
     else:
         _show(report)
+
+
+def _caution(cautions: Cautions) -> None:
+    for one in cautions.unfinished:
+        note(
+            f"{one.campaign} is not finished: {one.done} of its {one.outputs} outputs are annotated; the figures are provisional"
+        )
+    for own in cautions.own_categories:
+        note(f"only {own.campaign} has the categories: {', '.join(own.categories)}")
+    if cautions.own_categories and cautions.shared_categories:
+        options = " ".join(f"--category {key}" for key in cautions.shared_categories)
+        note(
+            f"compare the common ones ({options}), read the soft figures, or give what means the same the same name in the "
+            "definitions and import again"
+        )
+    elif cautions.own_categories:
+        note(
+            "the campaigns have no category in common: read the soft figures, or give what means the same the same name in the "
+            "definitions and import again"
+        )
 
 
 def _show(report: Mapping[str, Any]) -> None:
@@ -102,7 +129,7 @@ def _show(report: Mapping[str, Any]) -> None:
 
 
 def _show_pairwise(report: Mapping[str, Any]) -> None:
-    char, gamma = report["char"], report["gamma"]
+    char, gamma, ceiling = report["char"], report["gamma"], report["ceiling"]
     print_table(
         ("", "precision", "recall", "F1", "γ"),
         [
@@ -119,6 +146,13 @@ def _show_pairwise(report: Mapping[str, Any]) -> None:
             ("ρ of counts, macro", report["pearson"]["macro"]),
         ],
     )
+
+    if ceiling:
+        hard, soft = (ceiling["char"][name]["f1"] for name in ("hard", "soft"))
+        note(
+            f"annotators of {report['reference']['campaign']} among themselves: F1 hard {hard:.3f}, soft {soft:.3f} on "
+            f"{ceiling['outputs']} outputs"
+        )
 
 
 def agreement_rows(reports: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:

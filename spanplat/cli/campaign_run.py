@@ -4,26 +4,39 @@ from dataclasses import asdict
 
 import click
 
+from spanplat.cli.campaign_prompt import tell_inputs
 from spanplat.cli.database import open_database
+from spanplat.cli.options import run_options
 from spanplat.cli.output import json_option, note, print_json, progress_bar
+from spanplat.services.campaigns import find_campaign
+from spanplat.services.definitions import definition_of
+from spanplat.services.model_runs.estimates import Estimate
+from spanplat.services.prompt_inputs import inputs_state
 from spanplat.services.runs import RunReport, run_campaign
 
 
 @click.command("run")
 @click.argument("slug")
-@click.option("--limit", type=click.IntRange(1), help="Ask about at most this many items.")
-@click.option("--concurrency", type=click.IntRange(1), help="Questions at a time, in place of the definition's.")
-@click.option("--dry-run", is_flag=True, help="Only count what would be asked.")
-@click.option("--max-cost", type=click.FloatRange(0), help="US dollars at which to stop, in place of the definition's.")
+@run_options("campaign", "Ask about at most this many items.")
 @json_option
 def run(
     *, slug: str, limit: int | None, concurrency: int | None, dry_run: bool, max_cost: float | None, as_json: bool
 ) -> None:
     """Ask a campaign's model about every item that has no answer yet.
 
-    An interrupted run loses nothing; run it again to go on.
+    An interrupted run loses nothing; run it again to go on, and to ask again about items that failed. Several machines may run
+    the same campaign at once.
     """
-    with open_database() as database, progress_bar("Asking") as on_progress:
+    so_far = RunReport(slug)
+
+    def note_report(report: RunReport) -> None:
+        nonlocal so_far
+        so_far = report
+
+    with open_database() as database, database.reading() as session:
+        definition = definition_of(find_campaign(session, slug))
+        tell_inputs(definition, inputs_state(session, definition))
+    with open_database() as database, progress_bar("Asking", lambda: _so_far(so_far)) as on_progress:
         report = run_campaign(
             database,
             slug,
@@ -32,22 +45,80 @@ def run(
             dry_run=dry_run,
             max_cost=max_cost,
             on_progress=on_progress,
+            on_report=note_report,
         )
     if as_json:
         print_json(asdict(report))
+    elif report.estimate is not None:
+        show_estimate(f"{report.campaign}: {report.estimate.items} items would be asked about.", report.estimate)
     else:
         _show(report)
 
 
-def _show(report: RunReport) -> None:
-    if report.dry_run:
-        click.echo(f"{report.campaign}: {report.left} items would be asked about.")
+def _so_far(report: RunReport) -> str:
+    """Say beside the progress bar how fast it goes, what has failed, and what it has cost."""
+    parts = [f"{report.asked / report.seconds * 60:,.0f} a minute"] if report.asked and report.seconds >= 1 else []
+    if report.failed:
+        parts.append(f"{sum(report.failed.values())} failed")
+    if report.cost is None:
+        parts.append("cost not known")
+    elif report.cost:
+        parts.append(f"${report.cost:.2f}" if report.cost >= 0.1 else f"${report.cost:.4f}")
+    return f"({', '.join(parts)})" if parts else ""
+
+
+def show_estimate(subject: str, estimate: Estimate) -> None:
+    """Print what a run would take, after a line that says of what."""
+    click.echo(subject)
+    if estimate.cost == 0 and estimate.input_tokens == 0:
+        click.echo("The model is offline and costs nothing.")
         return
     click.echo(
-        f"{report.campaign}: asked about {report.asked} items, {report.spans} spans; {report.left} items left. "
-        f"{report.input_tokens} + {report.output_tokens} tokens, {report.cost:.4f} US dollars."
+        f"About {estimate.input_tokens:,} tokens in and {estimate.output_tokens:,} out, "
+        f"{'at a price that is not known' if estimate.cost is None else dollars(estimate.cost)}."
     )
+    note(f"The tokens out are guessed from {estimate.output_from}.")
+    if estimate.cost is None:
+        note("Give model.price {input, output} in US dollars for a million tokens to know the cost, and to limit it.")
+
+
+def _show(report: RunReport) -> None:
+    click.echo(
+        f"{report.campaign}: asked about {report.asked} items, {report.spans} spans; {report.left} items left. "
+        f"{report.input_tokens:,} + {report.output_tokens:,} tokens, "
+        f"{'cost not known' if report.cost is None else dollars(report.cost)}."
+    )
+    if report.seconds_per_1000 is not None:
+        cost = "cost not known" if report.cost_per_1000 is None else dollars(report.cost_per_1000)
+        click.echo(f"For 1,000 outputs: {cost}, {report.seconds_per_1000:.1f} seconds.")
+    if report.cost is None:
+        note(
+            "The price of this model is not known; give model.price {input, output} in US dollars for a million tokens."
+        )
+    if report.maybe_billed:
+        note(f"{report.maybe_billed} calls brought no reply and may have been billed all the same.")
+    quotes = report.spans + report.unplaced
+    if quotes:
+        shares = [f"{rule} {100 * number / quotes:.1f} %" for rule, number in report.placed.items()]
+        click.echo(f"Of {quotes} quotes: {', '.join([*shares, f'not placed {100 * report.unplaced / quotes:.1f} %'])}.")
     if report.unplaced:
         note(f"{report.unplaced} spans have no place in their text; they are kept with their reasons.")
+    if report.failures:
+        note("Failed: " + ", ".join(f"{count} × {kind}" for kind, count in report.failures.items()))
     for reason, count in report.failed.items():
         note(f"{count} items failed: {reason}")
+    if report.failed:
+        note(f"Ask again about those that failed: spanplat campaign run {report.campaign}")
+    if report.stopped == "ceiling":
+        note("The next call could cross the ceiling of cost, so the run stopped; raise it with --max-cost to go on.")
+    elif report.stopped == "waiting":
+        note(
+            f"{report.batches} batches are with the provider; running again stores their results when they have ended."
+        )
+    elif report.stopped == "paused":
+        note(f"The campaign was paused or closed; to go on: spanplat campaign open {report.campaign}")
+
+
+def dollars(amount: float) -> str:
+    """Write an amount of money, small ones with more decimals."""
+    return f"{amount:,.2f} US dollars" if amount >= 1 or amount == 0 else f"{amount:.4f} US dollars"

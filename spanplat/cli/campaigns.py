@@ -1,28 +1,43 @@
 """Campaigns: creating them from files, and letting people in."""
 
 import json
+from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
 from spanplat import paths
+from spanplat.cli.campaign_changes import amend_, extend, replace
+from spanplat.cli.campaign_ensemble import ensemble
 from spanplat.cli.campaign_import import import_
+from spanplat.cli.campaign_people import lint_, pay, people, require_lawful, tell_findings
+from spanplat.cli.campaign_prompt import prompt, protocols
+from spanplat.cli.campaign_reparse import reparse
 from spanplat.cli.campaign_run import run
+from spanplat.cli.campaign_training import training
 from spanplat.cli.database import open_database
+from spanplat.cli.definition_file import read_source
 from spanplat.cli.output import json_option, note, print_json, print_table
 from spanplat.errors import NotFound
 from spanplat.models import Campaign, CampaignStatus
 from spanplat.schemas.definition import CampaignDefinition
-from spanplat.schemas.definition_file import DefinitionSource, parse_yaml
+from spanplat.schemas.definition_file import parse_yaml
 from spanplat.services.campaigns import (
     clone_campaign,
     create_campaign,
     find_campaign,
     list_campaigns,
+    require_allowed,
     set_status,
     start_link,
 )
+from spanplat.services.check_report import report_checks
+from spanplat.services.definitions import definition_of
+from spanplat.services.participation import invite
 from spanplat.services.plans import CampaignPlan, check_definition
+from spanplat.services.suggestions import explain_suggestions
 from spanplat.settings import load_settings
 
 DEFAULT_ADDRESS = "http://127.0.0.1:8000"
@@ -35,6 +50,17 @@ def campaign() -> None:
 
 campaign.add_command(import_)
 campaign.add_command(run)
+campaign.add_command(amend_)
+campaign.add_command(extend)
+campaign.add_command(lint_)
+campaign.add_command(people)
+campaign.add_command(pay)
+campaign.add_command(replace)
+campaign.add_command(prompt)
+campaign.add_command(protocols)
+campaign.add_command(ensemble)
+campaign.add_command(reparse)
+campaign.add_command(training)
 
 
 @campaign.command("create")
@@ -46,13 +72,17 @@ def create(file: Path, dry_run: bool, as_json: bool) -> None:
 
     The campaign starts as a draft; let people in with: spanplat campaign open SLUG
     """
-    source = _read(file)
+    source = read_source(file)
     with open_database() as database:
         with database.reading() as session:
             plan = check_definition(session, source)
+        require_allowed(plan.definition)
+        said: list[str] = []
         if not dry_run:
             with database.transaction() as session:
-                create_campaign(session, plan)
+                said = explain_suggestions(session, create_campaign(session, plan))
+    for sentence in said:
+        note(sentence)
     figures = _figures(plan)
     slug = plan.definition.slug
     if as_json:
@@ -63,18 +93,11 @@ def create(file: Path, dry_run: bool, as_json: bool) -> None:
         click.echo(f"{file} is valid; {slug} would have {shown}.")
         return
     click.echo(f"Created {slug}: {shown}.")
+    tell_findings(plan.definition)
     if plan.definition.kind == "llm":
         note(f"Next: spanplat campaign run {slug} --dry-run")
     else:
         note(f"Next: spanplat campaign open {slug}")
-
-
-def _read(file: Path) -> DefinitionSource:
-    try:
-        text = file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise click.ClickException(f"{file} is not UTF-8 text (byte {error.start}); save it as UTF-8") from error
-    return parse_yaml(text, name=str(file))
 
 
 def _figures(plan: CampaignPlan) -> dict[str, int]:
@@ -121,14 +144,25 @@ def show(slug: str, as_json: bool) -> None:
 def _status_command(name: str, status: CampaignStatus, help_text: str) -> None:
     @campaign.command(name, help=help_text)
     @click.argument("slug")
+    @click.option(
+        "--confirm",
+        is_flag=True,
+        hidden=status != CampaignStatus.OPEN,
+        help="Open although the platform's rules ask whether this is meant.",
+    )
     @json_option
-    def change(slug: str, as_json: bool) -> None:
+    def change(slug: str, confirm: bool, as_json: bool) -> None:
         with open_database() as database, database.transaction() as session:
+            if status == CampaignStatus.OPEN:
+                require_lawful(definition_of(find_campaign(session, slug)), confirmed=confirm)
             changed = set_status(session, slug, status)
+            said = explain_suggestions(session, changed) if status == CampaignStatus.OPEN else []
         if as_json:
             print_json({"slug": changed.slug, "status": str(changed.status)})
         else:
             click.echo(f"{slug} is {status}.")
+        for sentence in said:
+            note(sentence)
         if status == CampaignStatus.OPEN and changed.kind != "llm":
             note(f"The link for annotators: {start_link(changed, _base_url(None))}")
 
@@ -141,22 +175,60 @@ _status_command("close", CampaignStatus.CLOSED, "End a campaign: nobody new come
 @campaign.command("links")
 @click.argument("slug")
 @click.option("--base-url", help=f"Public address; by default SPANPLAT_BASE_URL, else {DEFAULT_ADDRESS}.")
+@click.option("--for", "names", multiple=True, metavar="NAME", help="Make a personal link for this expert; repeatable.")
 @json_option
-def links(slug: str, base_url: str | None, as_json: bool) -> None:
-    """Print the link that annotators follow, with the recruiting platform's placeholders."""
-    with open_database() as database, database.reading() as session:
-        found = find_campaign(session, slug)
-        document = {"slug": slug, "status": str(found.status), "start": start_link(found, _base_url(base_url))}
+def links(slug: str, base_url: str | None, names: tuple[str, ...], as_json: bool) -> None:
+    """Print the link that annotators follow, with the recruiting platform's placeholders, or personal links.
+
+    A personal link leads its bearer, and nobody else, to their own work; the same name gets the same link again.
+    """
+    with open_database() as database:
+        with database.reading() as session:
+            found = find_campaign(session, slug)
+        start = start_link(found, _base_url(base_url))
+        document: dict[str, Any] = {"slug": slug, "status": str(found.status), "start": start}
+        if names:
+            with database.transaction() as session:
+                campaign = find_campaign(session, slug)
+                tokens = {name: invite(session, campaign, name, datetime.now(UTC)) for name in names}
+            document["personal"] = {name: f"{start}?invitation={token}" for name, token in tokens.items()}
     if as_json:
         print_json(document)
+    elif names:
+        print_table(("name", "link"), list(document["personal"].items()))
     else:
-        click.echo(document["start"])
+        click.echo(start)
     if found.status != CampaignStatus.OPEN:
         note(f"The campaign is {found.status}; let people in with: spanplat campaign open {slug}")
 
 
 def _base_url(given: str | None) -> str:
     return given or load_settings().base_url or DEFAULT_ADDRESS
+
+
+@campaign.command("checks")
+@click.argument("slug")
+@json_option
+def checks(slug: str, as_json: bool) -> None:
+    """Show how often each check was passed, and what parts of it were right."""
+    with open_database() as database, database.reading() as session:
+        report = report_checks(session, find_campaign(session, slug))
+    if as_json:
+        print_json(asdict(report))
+        return
+    if not report.checks:
+        note("No check was answered yet.")
+        return
+    parts = list(dict.fromkeys(part for check in report.checks for part in check.parts))
+    header = ("check", "kind", "on fail", "results", "passed", "rate", *parts)
+    rows = [
+        (c.name, c.kind, c.on_fail, c.results, c.passed, c.rate, *(c.parts.get(part) for part in parts))
+        for c in report.checks
+    ]
+    print_table(header, rows)
+    click.echo(
+        f"{report.excluded} batches are left out of every figure; {report.screened_out} people were screened out."
+    )
 
 
 @campaign.command("clone")

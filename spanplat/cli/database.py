@@ -13,14 +13,14 @@ from spanplat.settings import Settings, load_settings
 
 
 @contextlib.contextmanager
-def open_database(settings: Settings | None = None) -> Iterator[Database]:
-    """Open the database of the settings; it must have been created and be of this version."""
+def open_database(settings: Settings | None = None, *, actor: str = "cli") -> Iterator[Database]:
+    """Open the database of the settings, in somebody's name; it must have been created and be of this version."""
     settings = settings or load_settings()
     if not settings.database_url and not (settings.home / "spanplat.sqlite3").exists():
         raise click.ClickException(
             f"there is no database in {settings.home} yet; create it with: spanplat init (or set SPANPLAT_HOME to where it is)"
         )
-    database = Database(settings.database)
+    database = Database(settings.database, actor=actor)
     try:
         require_current(database)
         yield database
@@ -39,7 +39,7 @@ def init(admin: str | None, as_json: bool) -> None:
     """
     settings = load_settings()
     settings.make_home()
-    database = Database(settings.database)
+    database = Database(settings.database, actor="cli")
     try:
         before = initialise(database)
         after = inspect_schema(database)

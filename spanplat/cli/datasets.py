@@ -2,18 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from itertools import islice
 from pathlib import Path
+from typing import get_args
 
 import click
 
 from spanplat.cli.database import open_database
 from spanplat.cli.options import Assignments, rename_option
 from spanplat.cli.output import json_option, note, print_json, print_table, progress_bar
-from spanplat.formats.columns import guess_mapping
-from spanplat.formats.rows import Row, detect_table, read_rows
+from spanplat.formats.datasets import DatasetFormat
 from spanplat.services.datasets import dataset_summary, list_datasets
 from spanplat.services.importing.datasets import DatasetReport, import_dataset
+from spanplat.services.importing.preview import sample_columns
 
 ROLES = ("dataset", "split", "key", "system", "text", "source")
 PROBLEMS_SHOWN = 10
@@ -30,7 +30,7 @@ def dataset() -> None:
 @click.option(
     "--format",
     "format_name",
-    type=click.Choice(["auto", "jsonl", "csv", "json", "factgenie"]),
+    type=click.Choice(get_args(DatasetFormat)),
     default="auto",
     show_default=True,
 )
@@ -47,7 +47,7 @@ def import_(
     *,
     paths: Sequence[Path],
     name: str | None,
-    format_name: str,
+    format_name: DatasetFormat,
     renames: Sequence[tuple[str, str]],
     columns: Sequence[tuple[str, str]],
     as_json: bool,
@@ -79,14 +79,11 @@ def import_(
     _show_problems(report)
 
 
-def _show_mapping(path: Path, format_name: str, columns: Mapping[str, str]) -> None:
+def _show_mapping(path: Path, format_name: DatasetFormat, columns: Mapping[str, str]) -> None:
     """Tell which column was taken for what; a factgenie folder has none to guess."""
-    if path.is_dir() or format_name == "factgenie":
+    _names, mapping = sample_columns(path, columns, format_name)
+    if mapping is None:
         return
-    table = detect_table(path) if format_name == "auto" else format_name
-    sample = [row.cells for row in islice(read_rows(path, table), 50) if isinstance(row, Row)]  # type: ignore[arg-type]
-    names = list(dict.fromkeys(name for cells in sample for name in cells))
-    mapping = guess_mapping(names, sample).overridden(names, columns)
     found = [f"{role} is {column}" for role in ROLES if (column := getattr(mapping, role)) is not None]
     unused = f"; not used: {', '.join(mapping.unused)}" if mapping.unused else ""
     if found:

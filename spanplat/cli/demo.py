@@ -38,7 +38,7 @@ def demo(serving: bool, port: int, as_json: bool) -> None:
         require_free(HOST, port)
     settings.make_home()
     address = settings.base_url.rstrip("/") or f"http://{HOST}:{port}"
-    database = Database(settings.database)
+    database = Database(settings.database, actor="cli")
     try:
         initialise(database)
         note(f"Loading the demo into {Path(settings.home).resolve()} …")

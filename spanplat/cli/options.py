@@ -35,6 +35,30 @@ rename_option = click.option(
 )
 
 
+def run_options(subject: str, limit: str | None = None) -> Callable[[Command], Command]:
+    """Add what limits the run of a model; ``limit`` says what it is asked at most, where that can be chosen."""
+    options = [
+        click.option(
+            "--concurrency", type=click.IntRange(1), help="Questions at a time, in place of the definition's."
+        ),
+        click.option("--dry-run", is_flag=True, help="Only estimate tokens and cost."),
+        click.option(
+            "--max-cost",
+            type=click.FloatRange(0),
+            help=f"US dollars that the {subject} may cost in all, in place of the definition's.",
+        ),
+    ]
+    if limit is not None:
+        options.insert(0, click.option("--limit", type=click.IntRange(1), help=limit))
+
+    def add(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
 def filter_options(command: Command) -> Command:
     """Add the filters on what counts."""
     for name, parameter, help_text in (

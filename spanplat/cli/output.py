@@ -3,7 +3,7 @@
 import contextlib
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import click
@@ -40,14 +40,15 @@ def note(message: str) -> None:
 
 
 @contextlib.contextmanager
-def progress_bar(label: str) -> Iterator[OnProgress]:
-    """Give a function that shows progress (done, total) on a terminal, and does nothing elsewhere."""
+def progress_bar(label: str, details: Callable[[], str] = str) -> Iterator[OnProgress]:
+    """Give a function that shows progress (done, total) on a terminal, and does nothing elsewhere; details follow the label."""
     if not sys.stderr.isatty():
         yield ignore_progress
         return
     with click.progressbar(length=1, label=label, file=sys.stderr, show_pos=True) as bar:
 
         def show(done: int, total: int | None) -> None:
+            bar.label = f"{label} {details()}".rstrip()
             bar.length = total or max(done, 1)
             bar.update(done - bar.pos)
 

@@ -1,5 +1,6 @@
 """Serving: the web server and the background worker under one command."""
 
+import ipaddress
 import os
 import socket
 import sys
@@ -7,7 +8,9 @@ import sys
 import click
 
 from spanplat.cli.database import open_database
+from spanplat.cli.output import note
 from spanplat.cli.supervisor import Supervisor
+from spanplat.settings import load_settings
 
 DEFAULT_PORT = 8000
 
@@ -43,8 +46,22 @@ def serve(host: str, port: int, workers: int, no_worker: bool) -> None:
 def start_serving(host: str, port: int, processes: int, *, with_worker: bool = True) -> None:
     """Serve until told to stop, then exit."""
     require_free(host, port)
+    warn_of_plain_text(host, load_settings().base_url)
     web = ["web", "--host", host, "--port", str(port), "--processes", str(processes)]
     sys.exit(Supervisor(web, ["worker", "--supervised"] if with_worker else None).run())
+
+
+def warn_of_plain_text(host: str, base_url: str) -> None:
+    """Say so where others can listen in: on all but this machine's own address, unless a proxy encrypts."""
+    try:
+        is_own = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_own = host == "localhost"
+    if not is_own and not base_url.startswith("https://"):
+        note(
+            f"Whoever is on the network of {host} can read passwords and answers: they travel unencrypted. "
+            "Put a proxy with a certificate in front and set SPANPLAT_BASE_URL to its https:// address (docs/deploy.md)."
+        )
 
 
 def require_free(host: str, port: int) -> None:

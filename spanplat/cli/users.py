@@ -5,6 +5,7 @@ import click
 from spanplat.cli.database import open_database
 from spanplat.cli.output import json_option, note, print_json
 from spanplat.models import Role
+from spanplat.services.second_factor import reset_second_factor
 from spanplat.services.users import add_user, reset_password
 
 
@@ -41,6 +42,22 @@ def password(email: str, as_json: bool) -> None:
     with open_database() as database, database.transaction() as session:
         new = reset_password(session, email)
     _show(email, new, {}, as_json)
+
+
+@user.command("reset-second-factor")
+@click.argument("email")
+@json_option
+def reset_second_factor_(email: str, as_json: bool) -> None:
+    """Take away the second factor of somebody who lost it, and sign them out everywhere.
+
+    From then on their password alone lets them in, until they set up another.
+    """
+    with open_database() as database, database.transaction() as session:
+        email = reset_second_factor(session, email).email
+    if as_json:
+        print_json({"email": email})
+    else:
+        click.echo(f"{email} signs in with the password alone now.")
 
 
 def _show(email: str, password: str, also: dict[str, str], as_json: bool) -> None:

@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
-from spanplat.cli.supervisor import log_to_stderr, stop_with_parent
+from spanplat.cli.supervisor import keep_what_is_loaded, log_to_stderr, stop_with_parent
 from spanplat.settings import Settings, load_settings
-from spanplat.web.app import create_app
+from spanplat.web.app import MAX_BODY, create_app
+from spanplat.web.uploads import MOST_BYTES
 
 THREADS = 16
 """Requests one process serves at once; most wait for the database or the client."""
@@ -63,9 +64,16 @@ def _address(host: str, port: int) -> str:
 def _run_waitress(settings: Settings, host: str, port: int, on_ready: Callable[[str], None]) -> None:
     from waitress import create_server  # noqa: PLC0415 - only where gunicorn does not run
 
+    # It takes a whole request in before the application sees it, so it has to know itself when to stop.
     server = create_server(
-        create_app(settings), host=host, port=port, threads=THREADS, connection_limit=WAITRESS_CONNECTIONS
+        create_app(settings),
+        host=host,
+        port=port,
+        threads=THREADS,
+        connection_limit=WAITRESS_CONNECTIONS,
+        max_request_body_size=MOST_BYTES + MAX_BODY,
     )
+    keep_what_is_loaded()
     on_ready(_address(host, server.effective_port))
     server.run()
 
@@ -92,6 +100,8 @@ def _run_gunicorn(settings: Settings, host: str, port: int, processes: int, on_r
                     self.cfg.set(name, value)
 
         def load(self) -> Any:
-            return create_app(settings)
+            app = create_app(settings)
+            keep_what_is_loaded()
+            return app
 
     Server().run()

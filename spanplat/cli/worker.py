@@ -3,7 +3,7 @@
 import click
 
 from spanplat.cli.database import open_database
-from spanplat.cli.supervisor import log_to_stderr, stop_with_parent
+from spanplat.cli.supervisor import keep_what_is_loaded, log_to_stderr, stop_with_parent
 from spanplat.settings import load_settings
 from spanplat.worker.handlers import HANDLERS
 from spanplat.worker.process import run_worker
@@ -20,5 +20,6 @@ def worker(supervised: bool) -> None:
     if supervised:
         stop_with_parent()
     settings = load_settings()
-    with open_database(settings) as database:
+    keep_what_is_loaded()
+    with open_database(settings, actor="worker") as database:
         run_worker(settings, database, HANDLERS)

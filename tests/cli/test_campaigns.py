@@ -9,6 +9,10 @@ import pytest
 import yaml
 
 from spanplat import paths
+from spanplat.cli.database import open_database
+from spanplat.schemas.definition import CampaignDefinition
+from spanplat.services.amendments import put_in_force
+from spanplat.services.campaigns import find_campaign
 
 from .conftest import Run
 
@@ -48,6 +52,19 @@ def test_a_campaign_is_created_opened_paused_and_closed(run: Run, run_json: RunJ
 
 
 @pytest.mark.usefixtures("demo_loaded")
+@pytest.mark.parametrize("options", [(), ("--dry-run",)])
+def test_what_the_platforms_rules_refuse_is_not_made(
+    run: Run, run_json: RunJson, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    file = tmp_path / "mine.yaml"
+    platform = {"service": "prolific", "reward": "£0.10", "minutes": 60}
+    file.write_text(yaml.safe_dump(DEFINITION | {"platform": platform}), encoding="utf-8")
+    message = run("campaign", "create", file, *options, status=1).stderr
+    assert "platform.reward: £0.10 an hour is below the minimum of £6" in message
+    assert "mine" not in {entry["slug"] for entry in run_json("campaign", "list")}
+
+
+@pytest.mark.usefixtures("demo_loaded")
 def test_a_mistake_is_told_with_file_line_and_path(run: Run, definition: Path) -> None:
     definition.write_text(definition.read_text("utf-8").replace("Error", "Error\n  colour: red"), encoding="utf-8")
     message = run("campaign", "create", definition, status=1).stderr
@@ -77,6 +94,23 @@ def test_a_clone_has_the_definition_and_nothing_else(run: Run, run_json: RunJson
     first, second = (run_json("campaign", "show", slug)["definition"] for slug in ("demo-overlap", "again"))
     assert {**first, "slug": "again"} == second
     assert run_json("stats", "again")["annotations"] == 0
+
+
+@pytest.mark.usefixtures("demo_loaded")
+def test_a_clone_that_the_rules_refuse_is_told_with_what_to_do(run: Run, run_json: RunJson, tmp_path: Path) -> None:
+    file = tmp_path / "study.yaml"
+    content = run_json("campaign", "show", "demo-people")["definition"] | {"slug": "study"}
+    content["platform"] |= {"service": "prolific", "reward": "£9.00", "minutes": 60}
+    file.write_text(json.dumps(content), encoding="utf-8")
+    run("campaign", "create", file)
+    content["platform"] |= {"reward": "£0.10"}
+    with open_database() as database, database.transaction() as session:
+        found = find_campaign(session, "study")
+        put_in_force(session, found, CampaignDefinition.model_validate(content), "as it was allowed once")
+    refused = run("campaign", "clone", "study", "again", status=1).stderr
+    for said in ("platform.reward: £0.10 an hour is below", "Nothing was made", "spanplat campaign show study --json"):
+        assert said in refused
+    assert "again" not in [entry["slug"] for entry in run_json("campaign", "list")]
 
 
 @pytest.mark.usefixtures("demo_loaded")
@@ -142,3 +176,32 @@ def test_starters_are_listed_and_printed(run: Run, run_json: RunJson) -> None:
     assert "data-to-text-errors" in names
     assert yaml.safe_load(run("campaign", "starter", "data-to-text-errors").stdout)["slug"] == "data-to-text-errors"
     assert "no starter 'nonsense'" in run("campaign", "starter", "nonsense", status=1).stderr
+
+
+@pytest.mark.usefixtures("demo_loaded")
+def test_what_another_campaign_cannot_suggest_is_said_when_a_campaign_is_created_and_opened(
+    run: Run, tmp_path: Path
+) -> None:
+    file = tmp_path / "edit.yaml"
+    file.write_text(
+        "slug: edit\ntitle: Post-editing\ndata: {dataset: demo, splits: [test]}\n"
+        "spans: {suggestions_from: demo-sample-a}\ncategories: [{name: Not in the data, key: unsupported}]\n"
+    )
+    created = run("campaign", "create", file)
+    opened = run("campaign", "open", "edit")
+    for result in (created, opened):
+        assert "this campaign does not have their category" in result.stderr
+    assert "edit is open." in opened.stdout
+
+
+@pytest.mark.usefixtures("demo_loaded")
+def test_a_definition_is_amended_from_a_file_with_a_note(run: Run, run_json: RunJson, definition: Path) -> None:
+    run("campaign", "create", definition)
+    definition.write_text(yaml.safe_dump(DEFINITION | {"guidelines": "Read twice."}, sort_keys=False), encoding="utf-8")
+    run("campaign", "amend", "mine", definition, status=2)
+    amended = run_json("campaign", "amend", "mine", definition, "--note", "people hurried")
+    assert (amended["amendment"], amended["changes"]) == (1, ["guidelines"])
+    assert amended["definition_sha256"] == run_json("campaign", "show", "mine")["definition_sha256"]
+    definition.write_text(yaml.safe_dump(DEFINITION | {"categories": [{"name": "Slip"}]}), encoding="utf-8")
+    refused = run("campaign", "amend", "mine", definition, "--note", "x", status=1)
+    assert "mine.yaml:2: categories.0.key: may not change after the launch" in refused.stderr

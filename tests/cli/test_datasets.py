@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from .conftest import Run
@@ -47,6 +49,20 @@ def test_rows_that_cannot_be_used_are_told_with_their_line(run: Run, tmp_path: P
     assert "data.jsonl" in shown.stderr
     assert "2" in shown.stderr
     assert "1" in shown.stdout
+
+
+@pytest.mark.usefixtures("initialised")
+def test_parquet_is_read_and_a_damaged_file_leaves_nothing(run: Run, run_json: RunJson, tmp_path: Path) -> None:
+    file = tmp_path / "weather.parquet"
+    pq.write_table(pa.table({"id": [1, 2], "model": ["a", "a"], "prediction": ["Sun.", "Rain."]}), file)
+    content = file.read_bytes()
+    file.write_bytes(content[:-10])
+    assert "is cut off" in run("dataset", "import", file, "--name", "weather", status=1).stderr
+    assert run_json("dataset", "list") == []
+    file.write_bytes(content)
+    shown = run("dataset", "import", file, "--name", "weather", "--format", "parquet")
+    assert "key is id, system is model, text is prediction" in shown.stderr
+    assert run_json("dataset", "show", "weather")["outputs"] == 2
 
 
 @pytest.mark.usefixtures("initialised")

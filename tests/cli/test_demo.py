@@ -53,6 +53,20 @@ def test_campaigns_that_share_nothing_or_do_not_exist_are_told(run: Run) -> None
 
 
 @pytest.mark.usefixtures("demo_loaded")
+def test_different_categories_are_named_with_what_to_do(run: Run, tmp_path: Path) -> None:
+    exported = tmp_path / "sample.jsonl"
+    run("export", "demo-sample-b", "--format", "jsonl", "--output", str(exported))
+    records = [json.loads(line) for line in exported.read_text("utf-8").splitlines()]
+    for record in records:
+        record["spans"] = [{**span, "category": "Odd one"} for span in record["spans"]]
+    exported.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+    run("campaign", "import", str(exported), "--slug", "odd", "--format", "native")
+    told = run("agreement", "demo-sample-a", "odd", "--samples", "2").stderr
+    assert "only odd has the categories: Odd one" in told
+    assert "no category in common: read the soft figures" in told
+
+
+@pytest.mark.usefixtures("demo_loaded")
 def test_statistics_are_printed_as_a_table_and_as_json(run: Run, run_json: RunJson) -> None:
     document = run_json("stats", "demo-sample-a")
     assert document["annotations"] == 36

@@ -1,6 +1,9 @@
 """``spanplat serve``: one command for the server and the worker, and nothing left behind when it ends."""
 
+import contextlib
+import gc
 import http.client
+import itertools
 import os
 import re
 import signal
@@ -14,9 +17,14 @@ import httpx
 import psutil
 import pytest
 
+from spanplat.cli.serve import warn_of_plain_text
+from spanplat.cli.supervisor import keep_what_is_loaded
+
 from .conftest import Run
 
 WaitUntil = Callable[[Callable[[], bool]], None]
+LONGEST_WAIT = 60.0
+"""Seconds that what surely comes may take on a slow machine."""
 
 pytestmark = pytest.mark.usefixtures("initialised")
 
@@ -39,9 +47,10 @@ def start() -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
     yield start
     for process in started:
         if process.poll() is None:
-            for child in family(process):
-                child.kill()
-            process.kill()
+            members: list[psutil.Process | subprocess.Popen[str]] = [*family(process), process]
+            for member in members:
+                with contextlib.suppress(psutil.NoSuchProcess):  # some end by themselves when others do
+                    member.kill()
         process.communicate()
 
 
@@ -58,12 +67,19 @@ def family(process: "subprocess.Popen[str]") -> list[psutil.Process]:
 
 
 def workers(process: "subprocess.Popen[str]") -> list[psutil.Process]:
-    living = [child for child in family(process) if child.status() != psutil.STATUS_ZOMBIE]
-    return [child for child in living if "worker" in child.cmdline()]
+    return [child for child in family(process) if "worker" in command_of(child)]
+
+
+def command_of(process: psutil.Process) -> list[str]:
+    """Return what a process runs; nothing where it has ended."""
+    try:
+        return process.cmdline() if process.is_running() else []
+    except psutil.NoSuchProcess:  # a zombie is none either
+        return []
 
 
 def ended(processes: list[psutil.Process]) -> bool:
-    return not any(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in processes)
+    return not any(map(command_of, processes))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
@@ -71,19 +87,39 @@ def test_it_serves_and_ends_cleanly(
     start: Callable[..., "subprocess.Popen[str]"], wait_until: WaitUntil, number: signal.Signals
 ) -> None:
     process = start("serve", "--port", "0", "--workers", "2")
-    response = httpx.get(f"{address_of(process)}/healthz")
+    response = httpx.get(f"{address_of(process)}/healthz", timeout=LONGEST_WAIT)
     assert response.status_code == 200
+    assert response.headers["Server"] == "gunicorn", "and nothing of its version"
+    assert response.json() == {"status": "ok"}
     wait_until(lambda: len(workers(process)) == 1)
     everyone = family(process)
     process.send_signal(number)
-    assert process.wait(30) == 0
+    assert process.wait(LONGEST_WAIT) == 0
     assert ended(everyone)
+
+
+@pytest.mark.parametrize(
+    ("host", "base_url", "warns"),
+    [
+        ("0.0.0.0", "", True),  # noqa: S104 (no server listens)
+        ("::", "http://annotate.example.org", True),
+        ("192.0.2.7", "https://annotate.example.org", False),
+        ("127.0.0.1", "", False),
+        ("::1", "", False),
+        ("localhost", "", False),
+    ],
+)
+def test_serving_others_unencrypted_is_warned_of(
+    capsys: pytest.CaptureFixture[str], host: str, base_url: str, warns: bool
+) -> None:
+    warn_of_plain_text(host, base_url)
+    assert ("set SPANPLAT_BASE_URL to its https:// address" in capsys.readouterr().err) == warns
 
 
 def test_connections_stay_open_between_saves(start: Callable[..., "subprocess.Popen[str]"]) -> None:
     process = start("serve", "--port", "0", "--workers", "1", "--no-worker")
     url = httpx.URL(address_of(process))
-    connection = http.client.HTTPConnection(url.host, url.port, timeout=30)
+    connection = http.client.HTTPConnection(url.host, url.port, timeout=LONGEST_WAIT)
     ports = set()
     for _ in range(3):
         connection.request("GET", "/healthz")
@@ -96,13 +132,41 @@ def test_connections_stay_open_between_saves(start: Callable[..., "subprocess.Po
     assert len(ports) == 1
 
 
+@pytest.mark.parametrize(
+    ("path", "status", "told"),
+    [("/sign-in", 413, "at most 16 MB are taken here"), ("/admin/datasets/uploads", 303, "")],
+    ids=["form", "upload-by-nobody"],
+)
+def test_a_body_without_a_length_is_counted_while_it_comes(
+    start: Callable[..., "subprocess.Popen[str]"], home: Path, path: str, status: int, told: str
+) -> None:
+    process = start("serve", "--port", "0", "--workers", "1", "--no-worker")
+    url = httpx.URL(address_of(process))
+    connection = http.client.HTTPConnection(url.host, url.port, timeout=LONGEST_WAIT)
+    connection.putrequest("POST", path)
+    connection.putheader("Transfer-Encoding", "chunked")
+    connection.putheader("Content-Type", "multipart/form-data; boundary=x")
+    connection.endheaders()
+    part = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n'
+    sent = 0
+    with contextlib.suppress(ConnectionError):  # what is refused need not be read to its end
+        for block in itertools.chain([part], itertools.repeat(b"a,b\n" * 2**16, 2_000)):
+            connection.send(b"%x\r\n%b\r\n" % (len(block), block))
+            sent += len(block)
+    response = connection.getresponse()
+    assert (response.status, told in response.read().decode()) == (status, True)
+    assert sent < 64 * 1024**2
+    connection.close()
+    assert not (home / "uploads").exists()
+
+
 def test_a_worker_that_dies_is_replaced(start: Callable[..., "subprocess.Popen[str]"], wait_until: WaitUntil) -> None:
     process = start("serve", "--port", "0", "--workers", "1")
     address_of(process)
     wait_until(lambda: len(workers(process)) == 1)
     (first,) = workers(process)
     first.kill()
-    wait_until(lambda: len(workers(process)) == 1 and workers(process)[0].pid != first.pid)
+    wait_until(lambda: [worker.pid for worker in workers(process)] not in ([], [first.pid]))
 
 
 def test_nothing_outlives_a_supervisor_that_is_killed(
@@ -114,6 +178,14 @@ def test_nothing_outlives_a_supervisor_that_is_killed(
     everyone = family(process)
     process.kill()
     wait_until(lambda: ended(everyone))
+
+
+def test_what_a_process_loaded_before_it_serves_is_left_out_of_garbage_collections() -> None:
+    try:
+        keep_what_is_loaded()
+        assert gc.get_freeze_count() > len(gc.get_objects())
+    finally:
+        gc.unfreeze()
 
 
 def test_a_port_in_use_is_told(run: Run) -> None:
@@ -136,8 +208,8 @@ def test_the_demo_serves_until_it_is_stopped_and_can_be_repeated(
         lines = iter(process.stdout)
         assert any("/c/demo-people/start" in line for line in lines)
         assert any(line.startswith("spanplat is at") for line in lines)
-        page = httpx.get(f"http://127.0.0.1:{port}/c/demo-people/start", follow_redirects=True)
+        page = httpx.get(f"http://127.0.0.1:{port}/c/demo-people/start", follow_redirects=True, timeout=LONGEST_WAIT)
         assert page.status_code == 200
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
+        assert process.wait(LONGEST_WAIT) == 0
     assert (home / "spanplat.sqlite3").exists()

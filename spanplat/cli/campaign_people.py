@@ -1,0 +1,111 @@
+"""The people of a campaign: what the platform's rules say before they come, who came, and who is to be paid what."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from spanplat.cli.database import open_database
+from spanplat.cli.output import json_option, note, print_json, print_table
+from spanplat.errors import Conflict
+from spanplat.platforms.rules import Finding, lint
+from spanplat.schemas.definition import CampaignDefinition
+from spanplat.schemas.definition_file import read_definition
+from spanplat.services.campaigns import find_campaign
+from spanplat.services.definitions import definition_of
+from spanplat.services.pay import bonus_file, list_people, pay_figures, pay_file
+
+OWNER_ONLY = 0o600
+
+
+@click.command("lint")
+@click.argument("campaign")
+@json_option
+def lint_(campaign: str, as_json: bool) -> None:
+    """Say what the platform's rules have to say about a CAMPAIGN: a slug, or a definition file."""
+    if Path(campaign).is_file():
+        definition = read_definition(Path(campaign).read_text("utf-8"), name=campaign)
+    else:
+        with open_database() as database, database.reading() as session:
+            definition = definition_of(find_campaign(session, campaign))
+    findings = lint(definition)
+    if as_json:
+        print_json([asdict(finding) for finding in findings])
+        return
+    for finding in findings:
+        click.echo(_in_words(finding))
+    if not findings:
+        click.echo("The platform's rules have nothing to say about it.")
+
+
+def tell_findings(definition: CampaignDefinition) -> None:
+    """Note what the platform's rules have to say."""
+    for finding in lint(definition):
+        note(_in_words(finding))
+
+
+def require_lawful(definition: CampaignDefinition, *, confirmed: bool) -> None:
+    """Make sure that the platform's rules let a campaign open.
+
+    Raises
+    ------
+    Conflict
+        If something is refused, or not confirmed.
+    """
+    findings = lint(definition)
+    refused = [finding for finding in findings if finding.weight == "refuse"]
+    unsaid = [finding for finding in findings if finding.weight == "confirm" and not confirmed]
+    if refused or unsaid:
+        way_out = "mend the definition" if refused else "open it with --confirm if this is meant"
+        told = "\n".join(_in_words(finding) for finding in [*refused, *unsaid])
+        raise Conflict(f"{definition.slug} was not opened; {way_out}:\n{told}")
+    for finding in findings:
+        note(_in_words(finding))
+
+
+def _in_words(finding: Finding) -> str:
+    source = finding.source
+    return f"{finding.weight}: {finding.path}: {finding.message} ({source.title}, {source.url}, read {source.read.isoformat()})"
+
+
+@click.command()
+@click.argument("slug")
+@json_option
+def people(slug: str, as_json: bool) -> None:
+    """List who came, by pseudonym: how it ended, how long it took, which checks were failed."""
+    with open_database() as database, database.reading() as session:
+        campaign = find_campaign(session, slug)
+        rows = list_people(session, campaign)
+        figures = pay_figures(campaign, rows)
+    if as_json:
+        print_json({"figures": asdict(figures), "people": [asdict(row) for row in rows]})
+        return
+    header = ("annotator", "group", "outcome", "minutes", "checks", "passed", "failed", "bonus", "left out")
+    print_table(
+        header,
+        [
+            (p.pseudonym, p.group, p.outcome, p.minutes, p.checks, p.passed, " ".join(p.failed), p.bonus, p.excluded)
+            for p in rows
+        ],
+    )
+    if figures.median_minutes is not None:
+        hourly = f", {figures.hourly.currency}{figures.hourly.amount:.2f} an hour" if figures.hourly else ""
+        click.echo(
+            f"{figures.submitted} submitted; the median batch took {figures.median_minutes:.1f} minutes{hourly}."
+        )
+
+
+@click.command()
+@click.argument("slug")
+@click.option("--output", required=True, type=click.Path(dir_okay=False, path_type=Path), help="File to write.")
+@click.option("--bonuses", is_flag=True, help="Only the bonuses, in the form the platform takes.")
+def pay(slug: str, *, output: Path, bonuses: bool) -> None:
+    """Write who is to be paid what, by the platform's ids; only you may read the file."""
+    with open_database() as database, database.reading() as session:
+        campaign = find_campaign(session, slug)
+        content = bonus_file(session, campaign) if bonuses else pay_file(session, campaign)
+    output.touch(mode=OWNER_ONLY)
+    output.chmod(OWNER_ONLY)
+    output.write_text(content, encoding="utf-8")
+    lines = len(content.splitlines())
+    click.echo(f"Wrote {lines} lines to {output}. It names people by their platform ids: do not publish it.")

@@ -1,0 +1,108 @@
+"""Several campaigns beside each other from the command line, with the numbers of the pages."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from spanplat.db import Database
+from spanplat.models import Role
+from spanplat.services.users import add_user
+from spanplat.settings import Settings
+from spanplat.web.accounts import StaffMember
+from spanplat.web.app import create_app
+
+from .conftest import Run
+
+pytestmark = pytest.mark.usefixtures("demo_loaded")
+
+RunJson = Callable[..., Any]
+
+
+@pytest.fixture
+def pages(home: Path) -> FlaskClient:
+    """The pages over the same database, for a viewer."""
+    settings = Settings(home=home, _env_file=None)
+    database = Database(settings.database)
+    with database.transaction() as session:
+        user, _password = add_user(session, "viewer@example.org", Role.VIEWER)
+    client = create_app(settings, database).test_client()
+    with client.session_transaction() as cookie:
+        cookie["_user_id"] = StaffMember.of(user).get_id()
+    return client
+
+
+def rows(pages: FlaskClient, address: str) -> list[dict[str, Any]]:
+    response = pages.get(f"{address}&format=json")
+    assert response.status_code == 200
+    assert response.json is not None
+    found: list[dict[str, Any]] = response.json["rows"]
+    return found
+
+
+def numbers(found: Any) -> set[float]:
+    """Return every number that stands anywhere in a document."""
+    if isinstance(found, dict):
+        return set().union(*(numbers(value) for value in found.values())) if found else set()
+    if isinstance(found, list):
+        return set().union(*(numbers(value) for value in found)) if found else set()
+    return {float(found)} if isinstance(found, int | float) and not isinstance(found, bool) else set()
+
+
+@pytest.mark.parametrize(
+    ("command", "address"),
+    [
+        (
+            ("leaderboard", "demo-sample-a", "demo-sample-b", "demo-overlap"),
+            "/admin/leaderboard/table/standings?reference=demo-sample-a&campaign=demo-sample-b&campaign=demo-overlap",
+        ),
+        (
+            ("matrix", "demo-sample-a", "demo-sample-b", "demo-overlap"),
+            "/admin/leaderboard/matrix/table/matrix?reference=demo-sample-a&campaign=demo-sample-b&campaign=demo-overlap",
+        ),
+        (
+            ("systems", "demo-sample-a", "demo-sample-b"),
+            "/admin/systems/table/systems?campaign=demo-sample-a&campaign=demo-sample-b",
+        ),
+        (
+            ("sentinels", "demo-sample-a", "demo-sample-b"),
+            "/admin/agreement/sentinels/table/wider?reference=demo-sample-a&hypothesis=demo-sample-b",
+        ),
+    ],
+    ids=["leaderboard", "matrix", "systems", "sentinels"],
+)
+def test_the_command_gives_the_numbers_of_the_page(
+    run_json: RunJson, pages: FlaskClient, command: tuple[str, ...], address: str
+) -> None:
+    shown = numbers(rows(pages, address))
+    assert len(shown) >= 3
+    assert shown <= numbers(run_json(*command))
+
+
+def test_a_leaderboard_is_printed_best_first(run: Run) -> None:
+    lines = run("leaderboard", "demo-sample-a", "demo-overlap", "demo-sample-b").stdout.splitlines()
+    assert [line.split()[0] for line in lines[2:]] == ["demo-sample-b", "demo-overlap"]
+
+
+def test_matrix_systems_and_sentinels_are_printed_as_tables(run: Run) -> None:
+    assert "demo-overlap" in run("matrix", "demo-sample-a", "demo-overlap").stdout
+    assert "errors per output" in run("systems", "demo-sample-a").stdout
+    assert "characters added a side" in run("sentinels", "demo-sample-a", "demo-sample-b").stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        (("leaderboard", "demo-sample-a", "nothing"), "no campaign 'nothing'"),
+        (("leaderboard", "demo-sample-a", "demo-sample-a"), "choose at least one campaign besides the reference"),
+        (("systems", "demo-people"), "no completed annotation"),
+    ],
+)
+def test_what_cannot_be_compared_says_why(run: Run, command: tuple[str, ...], problem: str) -> None:
+    assert problem in run(*command, status=1).stderr
+
+
+def test_an_unknown_measure_is_wrong_usage(run: Run) -> None:
+    assert "char.hard" in run("leaderboard", "a", "b", "--measure", "nonsense", status=2).stderr
