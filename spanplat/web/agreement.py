@@ -1,28 +1,31 @@
 """The agreement page: any two campaigns, the figures with their meaning, and a link that gives the same figures again."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
-from flask import Blueprint, Response, jsonify, render_template, request
-from flask_babel import gettext as _
-from pydantic import ValidationError, field_validator
+from flask import Blueprint, Response, jsonify, render_template, url_for
+from flask_babel import lazy_gettext as _lazy
+from pydantic import field_validator
 
-from spanplat.errors import InvalidInput
 from spanplat.models import Campaign
-from spanplat.schemas.base import Strict
-from spanplat.services.agreement import AgreementOptions, compute_agreement, stored_agreement
-from spanplat.services.campaigns import list_campaigns
-from spanplat.services.progress import Coverage, annotator_orders, coverage
-from spanplat.services.sides import Filters, Rule, categories_of
+from spanplat.services.agreement import AGREEMENT, AgreementOptions
+from spanplat.services.campaigns import find_campaign, list_campaigns
+from spanplat.services.cautions import find_cautions
+from spanplat.services.computations import Question
+from spanplat.services.progress import annotator_orders
+from spanplat.services.results import Result, ResultKind
+from spanplat.services.sides import Filters, Rule
+from spanplat.web.address import AddressQuery
 from spanplat.web.agreement_view import AgreementView
+from spanplat.web.choices import filters_of, rules_of
+from spanplat.web.computed import Part, answer, part_context
 from spanplat.web.policy import policy
-from spanplat.web.session import database, reading
+from spanplat.web.session import reading
 
 blueprint = Blueprint("agreement", __name__, url_prefix="/admin/agreement")
 
-MOST_GROUPS_OFFERED = 10
 
-
-class AgreementQuery(Strict):
+class AgreementQuery(AddressQuery):
     """What the address of the agreement page says; it is enough to compute the same figures again."""
 
     reference: str = ""
@@ -34,40 +37,25 @@ class AgreementQuery(Strict):
     empty: Literal["include", "skip"] = "include"
     seed: int = 42
     samples: int = 30
+    bootstrap: int = 1000
+    """Resamples for intervals; none when 0."""
     dataset: tuple[str, ...] = ()
     split: tuple[str, ...] = ()
     system: tuple[str, ...] = ()
     category: tuple[str, ...] = ()
     """Keys of categories."""
+    shared_with: str = ""
+    """Slug of a campaign: only outputs that it completed too."""
 
     @field_validator("rule", "hypothesis_rule")
     @classmethod
     def _known(cls, value: str) -> str:
         return str(Rule.parse(value))
 
-    @classmethod
-    def from_request(cls) -> "AgreementQuery":
-        """Read the address; parameters that are not ours are ignored."""
-        lists = {"dataset", "split", "system", "category"}
-        given: dict[str, Any] = {
-            name: tuple(values) if name in lists else values[-1]
-            for name, values in request.args.lists()
-            if name in cls.model_fields and any(values)
-        }
-        try:
-            return cls.model_validate(given)
-        except ValidationError as error:
-            problems = "; ".join(f"{'.'.join(str(part) for part in p['loc'])}: {p['msg']}" for p in error.errors())
-            raise InvalidInput(f"the address asks for something that does not exist ({problems})") from error
-
     @property
     def is_complete(self) -> bool:
         """Whether both campaigns are chosen."""
         return bool(self.reference and self.hypothesis)
-
-    def arguments(self) -> dict[str, Any]:
-        """Return what differs from the defaults, for a link."""
-        return self.model_dump(exclude_defaults=True)
 
     def swapped(self) -> "AgreementQuery":
         """Exchange the two sides."""
@@ -80,6 +68,20 @@ class AgreementQuery(Strict):
             }
         )
 
+    def among_people(self, rules: Sequence[str]) -> dict[str, Any]:
+        """Return the arguments of the page that compares the reference's annotators with each other."""
+        changed = {
+            "hypothesis": self.reference,
+            "rule": rules[0],
+            "hypothesis_rule": rules[1],
+            "shared_with": self.shared_with or self.hypothesis,
+        }
+        return self.model_copy(update=changed).arguments()
+
+    def question(self, kind: ResultKind[AgreementOptions]) -> Question:
+        """Return what is asked about the two sides."""
+        return Question(kind, (self.reference, self.hypothesis), self.options())
+
     def options(self) -> AgreementOptions:
         """Return how to compute the figures."""
         return AgreementOptions(
@@ -89,84 +91,65 @@ class AgreementQuery(Strict):
             empty=self.empty,
             seed=self.seed,
             samples=self.samples,
-            filters=Filters(self.dataset, self.split, self.system, self.category),
+            bootstrap=self.bootstrap,
+            filters=Filters(self.dataset, self.split, self.system, self.category, self.shared_with),
         )
+
+
+def _context(query: AgreementQuery, result: Result) -> dict[str, Any]:
+    session = reading()
+    campaigns = [find_campaign(session, slug) for slug in (query.reference, query.hypothesis)]
+    pending = set(AGREEMENT.stages) - set(result.finished)
+    one_side = {Rule.parse(rule).name for rule in (query.rule, query.hypothesis_rule)} <= {"first", "each", "group"}
+    several = one_side and query.reference != query.hypothesis and len(annotator_orders(session, campaigns[0])) > 1
+    view = AgreementView(result.value, pending, has_company=several)
+    return {"view": view, "cautions": find_cautions(session, campaigns, query.options().filters)}
+
+
+PART = Part(
+    name="agreement",
+    title=_lazy("Comparing the two sides …"),
+    query=AgreementQuery,
+    template="agreement/_result.html",
+    question=lambda query: query.question(AGREEMENT),
+    context=_context,
+    address=lambda query: url_for("agreement.show", **query.arguments()),
+)
 
 
 @blueprint.get("")
 @policy("viewer")
 def show() -> str:
-    """Show the page; figures that are not stored yet are fetched by it, or computed at once when the address says ``wait``."""
+    """Show the page with the figures that are stored; it asks for the others."""
     query = AgreementQuery.from_request()
     campaigns = list_campaigns(reading())
-    result = (
-        stored_agreement(reading(), query.reference, query.hypothesis, query.options()) if query.is_complete else None
-    )
-    if query.is_complete and result is None and "wait" in request.args:
-        result = _compute(query)
+    by_slug = {campaign.slug: campaign for campaign in campaigns}
+    chosen = [by_slug[slug] for slug in dict.fromkeys((query.reference, query.hypothesis)) if slug in by_slug]
     return render_template(
         "agreement/show.html",
-        query=query,
         campaigns=campaigns,
-        view=AgreementView(result) if result else None,
-        **_choices(query, campaigns),
+        alone=_alone(query, campaigns),
+        rules=rules_of(by_slug.get(query.reference), query.rule, pairs=True),
+        hypothesis_rules=rules_of(by_slug.get(query.hypothesis), query.hypothesis_rule, pairs=True),
+        filters=filters_of(chosen, query.dataset, query.split, query.system, query.category),
+        **(part_context(PART, query) if query.is_complete else {"query": query}),
     )
 
 
-@blueprint.get("/figures")
-@policy("viewer")
-def figures() -> str:
-    """Return the figures as a fragment, computing them unless they are stored."""
-    query = AgreementQuery.from_request()
-    try:
-        return render_template("agreement/_result.html", query=query, view=AgreementView(_compute(query)))
-    except InvalidInput as error:
-        return render_template("agreement/_nothing.html", reason=str(error))
+def _alone(query: AgreementQuery, campaigns: Sequence[Campaign]) -> Campaign | None:
+    """Return the campaign whose annotators can be compared with each other where no two sides are chosen."""
+    if query.is_complete and (query.reference != query.hypothesis or query.rule != query.hypothesis_rule):
+        return None
+    if "pairs" in (query.rule, query.hypothesis_rule):
+        return None
+    wanted = query.hypothesis or query.reference
+    named = [campaign for campaign in campaigns if campaign.slug == wanted] if wanted else campaigns
+    one = named[0] if len(named) == 1 else None
+    return one if one is not None and len(annotator_orders(reading(), one)) > 1 else None
 
 
 @blueprint.get("/figures.json")
 @policy("viewer")
 def download() -> Response:
     """Return all figures, in the form of ``spanplat agreement --json``."""
-    return jsonify(_compute(AgreementQuery.from_request()))
-
-
-def _compute(query: AgreementQuery) -> dict[str, Any]:
-    return compute_agreement(database(), query.reference, query.hypothesis, query.options())
-
-
-def _choices(query: AgreementQuery, campaigns: list[Campaign]) -> dict[str, Any]:
-    """Return what the form offers: the rules of each side, and the filters that fit the campaigns."""
-    session = reading()
-    by_slug = {campaign.slug: campaign for campaign in campaigns}
-    chosen = [by_slug[slug] for slug in dict.fromkeys((query.reference, query.hypothesis)) if slug in by_slug]
-    covered = coverage(session, chosen) if chosen else Coverage()
-    return {
-        "rules": _rules(by_slug.get(query.reference), query.rule),
-        "hypothesis_rules": _rules(by_slug.get(query.hypothesis), query.hypothesis_rule),
-        "filters": [
-            ("dataset", _("Dataset"), _same(covered.datasets), query.dataset),
-            ("split", _("Split"), _same(covered.splits), query.split),
-            ("system", _("System"), _same(covered.systems), query.system),
-            ("category", _("Category"), categories_of(session, chosen), query.category),
-        ],
-    }
-
-
-def _rules(campaign: Campaign | None, chosen: str) -> dict[str, str]:
-    """Name the rules that make sense for a campaign, and the chosen one."""
-    rules = {
-        "first": _("the first of each output"),
-        "each": _("each, counts pooled"),
-        "pairs": _("mean over all pairs"),
-    }
-    orders = annotator_orders(reading(), campaign) if campaign is not None else []
-    if len(orders) > 1:
-        groups = orders[:MOST_GROUPS_OFFERED]
-        rules |= {f"group={order}": _("annotator %(number)s of each output", number=order) for order in groups}
-    rules.setdefault(chosen, chosen)
-    return rules
-
-
-def _same(names: list[str]) -> dict[str, str]:
-    return {name: name for name in names}
+    return jsonify(answer(PART)[1])

@@ -1,13 +1,15 @@
 """The agreement of two campaigns, prepared for the page: cards, tables, and the confusion matrix as a heat map."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from flask_babel import format_decimal, lazy_gettext
 from flask_babel import gettext as _
 
+from spanplat.services.disagreement import NO_PARTNER
 from spanplat.web.explanations import EXPLANATIONS, Explanation
+from spanplat.web.formatting import figure
 
 HEAT_LEVELS = 9
 
@@ -29,6 +31,12 @@ class Figure:
 
     value: float | None
     reason: str = ""
+    low: float | None = None
+    """Bounds of its interval, where it has one."""
+    high: float | None = None
+    pending: bool = False
+    """Whether it is still to be computed."""
+    awaits_interval: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,8 @@ class Card:
     note: str = ""
     variant: str = ""
     """Rules and parameters behind the figure."""
+    people: Figure | None = None
+    """The same figure of the reference's annotators among themselves, where there are several."""
 
     @property
     def explanation(self) -> Explanation:
@@ -70,7 +80,9 @@ class FigureTable:
         kept = [
             column
             for column in range(len(self.columns))
-            if any(row.figures[column].value is not None or row.figures[column].reason for row in self.rows)
+            if any(
+                one.value is not None or one.reason or one.pending for one in (row.figures[column] for row in self.rows)
+            )
         ]
         rows = [FigureRow(row.name, [row.figures[column] for column in kept]) for row in self.rows]
         return FigureTable([self.columns[column] for column in kept], rows)
@@ -101,10 +113,17 @@ class AgreementView:
     ----------
     result
         The result in the form that ``spanplat agreement --json`` prints.
+    pending
+        Stages whose figures are not there yet.
+    has_company
+        Whether the reference has several annotators, so that figures of people among themselves may come.
     """
 
-    def __init__(self, result: Mapping[str, Any]) -> None:
+    def __init__(self, result: Mapping[str, Any], pending: Collection[str] = (), *, has_company: bool = False) -> None:
         self.result = result
+        self.pending = pending
+        self.awaits_people = has_company and "ceiling" in pending
+        self._intervals: Mapping[str, Sequence[float | None]] = result.get("intervals") or {}
         self._undefined: Mapping[str, str] = result.get("undefined") or {}
 
     def figure(self, *path: str) -> Figure:
@@ -114,7 +133,10 @@ class AgreementView:
             value = value.get(name) if isinstance(value, Mapping) else None
         prefixes = (".".join(path[:length]) for length in range(len(path), 0, -1))
         reason = next((self._undefined[prefix] for prefix in prefixes if prefix in self._undefined), "")
-        return Figure(value if isinstance(value, int | float) else None, reason)
+        low, high = self._intervals.get(".".join(path), (None, None))
+        pending = path[0].startswith("gamma") and "gamma" in self.pending
+        value = value if isinstance(value, int | float) else None
+        return Figure(value, reason, low, high, pending, awaits_interval="intervals" in self.pending)
 
     @property
     def cards(self) -> list[Card]:
@@ -130,6 +152,7 @@ class AgreementView:
                 self.figure("s_empty", "mean"),
                 note=self._outputs("s_empty"),
                 variant=self._rules,
+                people=self._people("s_empty", "mean"),
             ),
             Card(
                 "pearson",
@@ -137,8 +160,66 @@ class AgreementView:
                 self.figure("pearson", "micro"),
                 [(_("macro"), self.figure("pearson", "macro"))],
                 variant=self._rules,
+                people=self._people("pearson", "micro"),
             ),
         ]
+
+    @property
+    def ceiling(self) -> Mapping[str, Any] | None:
+        """The reference's annotators among themselves; None where none of them has company."""
+        found: Mapping[str, Any] | None = self.result.get("ceiling")
+        return found
+
+    @property
+    def against_people(self) -> str:
+        """Tell how the hypothesis stands to what people reach among themselves on the same outputs; empty without people."""
+        if self.ceiling is None:
+            return ""
+        people, own = (
+            AgreementView(part).figure("char", "hard", "f1") for part in (self.ceiling, self.ceiling["hypothesis"])
+        )
+        words = {
+            "reference": self.result["reference"]["campaign"],
+            "hypothesis": self.result["hypothesis"]["campaign"],
+            "own": figure(own.value),
+            "people": figure(people.value),
+        }
+        if people.low is None or people.high is None or own.low is None or own.high is None:
+            return ""
+        if own.low > people.high:
+            text = _(
+                "%(hypothesis)s agrees with %(reference)s more (%(own)s) than the people of %(reference)s with each other "
+                "(%(people)s),",
+                **words,
+            )
+        elif own.high < people.low:
+            text = _(
+                "%(hypothesis)s agrees with %(reference)s less (%(own)s) than the people of %(reference)s with each other "
+                "(%(people)s),",
+                **words,
+            )
+        else:
+            text = _(
+                "%(hypothesis)s agrees with %(reference)s (%(own)s) about as much as the people of %(reference)s with each other "
+                "(%(people)s; the intervals overlap),",
+                **words,
+            )
+        return str(text)
+
+    @property
+    def widest_gap(self) -> tuple[str, str, int] | None:
+        """Return the most frequent disagreement: category of the reference, of the hypothesis, number; `NO_PARTNER` for none."""
+        confusion = self.result.get("confusion")
+        if not confusion:
+            return None
+        labels = [*confusion["labels"][:-1], NO_PARTNER]
+        cells = [
+            (labels[row], labels[column], number)
+            for row, numbers in enumerate(confusion["matrix"])
+            for column, number in enumerate(numbers)
+            if row != column and number
+        ]
+        return max(cells, key=lambda cell: cell[2], default=None)
 
     @property
     def by_category(self) -> FigureTable:
@@ -176,6 +257,25 @@ class AgreementView:
         ]
 
     @property
+    def about_categories(self) -> list[tuple[str, Explanation]]:
+        """What the columns of the table by category mean."""
+        names = {
+            _("Precision"): "precision",
+            _("Recall"): "recall",
+            _("F1 (characters)"): "f1",
+            _("ρ (counts)"): "pearson",
+            _("γ"): "gamma",
+        }
+        return [
+            (name, EXPLANATIONS[f"category.{key}"]) for name, key in names.items() if name in self.by_category.columns
+        ]
+
+    @property
+    def about_families(self) -> list[tuple[str, Explanation]]:
+        """What the measures of precision, recall and F1 mean."""
+        return [(row.title, EXPLANATIONS[row.name]) for row in self.families]
+
+    @property
     def confusion(self) -> list[HeatRow]:
         """The rows of the confusion matrix, shaded by the share of each row."""
         confusion = self.result.get("confusion") or {"labels": [], "matrix": []}
@@ -190,14 +290,20 @@ class AgreementView:
         ]
         if side == "soft":
             parts.append(("Δ", self.figure("char", "delta")))
-        return Card(key, title, self.figure("char", side, "f1"), parts, variant=self._rules)
+        people = self._people("char", side, "f1")
+        return Card(key, title, self.figure("char", side, "f1"), parts, variant=self._rules, people=people)
 
     def _gamma_card(self, key: str, title: str, side: str) -> Card:
-        options = self.result["gamma"]
+        options = self.result.get("gamma", {})
         names = {"α": "alpha", "β": "beta", "Δ∅": "delta_empty", _("samples"): "samples", _("seed"): "seed"}
         shown = [f"{name} {options[option]:g}" for name, option in names.items() if option in options]
         variant = "; ".join([self._rules, *shown])
-        return Card(key, title, self.figure("gamma", side, "mean"), (), self._outputs("gamma", side), variant)
+        people = self._people("gamma", side, "mean")
+        return Card(key, title, self.figure("gamma", side, "mean"), (), self._outputs("gamma", side), variant, people)
+
+    def _people(self, *path: str) -> Figure | None:
+        """Return the figure of the reference's annotators among themselves."""
+        return AgreementView(self.ceiling).figure(*path) if self.ceiling else None
 
     @property
     def _rules(self) -> str:

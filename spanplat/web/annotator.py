@@ -6,21 +6,17 @@ The unguessable token in the address is the annotator's only credential; nothing
 from datetime import UTC, datetime
 from typing import Any
 
-from flask import Blueprint, Response, current_app, jsonify, make_response, redirect, render_template, request, url_for
-from flask_babel import force_locale
-from flask_babel import gettext as _
-from jinja2.utils import htmlsafe_json_dumps
-from pydantic import ValidationError
+from flask import Blueprint, Response, jsonify, make_response, redirect, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
-from spanplat.errors import Gone, InvalidInput, NotAllowed, NotFound, SpanplatError
+from spanplat.errors import Gone, NotAllowed, NotFound, SpanplatError, say
 from spanplat.models import Assignment
 from spanplat.platforms.arrivals import read_arrival
 from spanplat.platforms.departures import Departure
+from spanplat.platforms.signatures import require_signature
 from spanplat.schemas.definition import CampaignDefinition
-from spanplat.schemas.submission import Submission
-from spanplat.services.campaigns import find_campaign
-from spanplat.services.claims import NothingLeft
+from spanplat.services.check_results import screen_out_message
+from spanplat.services.claims import hold_seat
 from spanplat.services.definitions import definition_of
 from spanplat.services.pages import list_items, show_item
 from spanplat.services.participation import (
@@ -28,37 +24,73 @@ from spanplat.services.participation import (
     Visit,
     answer_comprehension,
     enter,
+    enter_by_invitation,
+    find_open_to_people,
     find_visit,
     give_consent,
+    try_again,
+    verdict_of,
     way_back,
-    withdraw,
 )
+from spanplat.services.pay import has_earned_bonus
 from spanplat.services.saving import KeptAsLate, save_item
 from spanplat.services.submitting import Incomplete, submit_batch
+from spanplat.services.withdrawing import withdraw
 from spanplat.web import locale
-from spanplat.web.annotator_page import direction_of, first_open, page_data, page_language
-from spanplat.web.errors import status_of
-from spanplat.web.markdown import render_markdown
+from spanplat.web.annotator_stages import (
+    Result,
+    Visitor,
+    comprehension_page,
+    consent_page,
+    done_page,
+    instructions,
+    item_data,
+    work_page,
+)
 from spanplat.web.policy import policy
+from spanplat.web.practice import practice_page
 from spanplat.web.session import database, reading, transaction
+from spanplat.web.sources import chart_of, example_chart
+from spanplat.web.submissions import read_submission
+from spanplat.web.turning_away import allow_platform_frames, spoken_to, turned_away
 
 blueprint = Blueprint("annotator", __name__)
+blueprint.register_error_handler(SpanplatError, turned_away)
 
 
 @blueprint.get("/c/<slug>/start")
 @policy("public")
 def start(slug: str) -> AnyResponse | str:
     """Make or find the participant's session and go to its page."""
-    campaign = find_campaign(reading(), slug)
-    definition = definition_of(campaign)
+    definition = definition_of(find_open_to_people(reading(), slug))
+    allow_platform_frames(definition)
+    if invitation := request.args.get("invitation"):
+        with transaction() as session:
+            enter_by_invitation(session, find_open_to_people(session, slug), invitation, _now())
+        return _to_work(invitation)
+    if definition.platform.personal_links:
+        raise NotAllowed(say("this study is open by personal links only; please use the one you were sent"))
     if definition.platform.ask_name and not request.args.get("annotator", "").strip():
-        return _page("name.html", definition)
+        return Visitor(definition, "").page("name.html")
     arrival = read_arrival(definition.platform, request.args)
     if arrival.preview:
-        return _page("preview.html", definition, **_instructions(definition))
+        base = url_for("annotator.start", slug=slug).removesuffix("/start")
+        return Visitor(definition, base).page("preview.html", **instructions(definition))
+    if definition.platform.signed is not None:
+        require_signature(definition.platform.signed, request.args, arrival)
     with transaction() as session:
-        visit = enter(session, find_campaign(session, slug), arrival, _now())
-    return redirect(url_for("annotator.work", token=visit.participation.token), 303)
+        visit = enter(session, find_open_to_people(session, slug), arrival, _now())
+    return _to_work(visit.participation.token)
+
+
+@blueprint.get("/c/<slug>/examples/<int:example>/charts/<int:number>")
+@policy("public")
+def previewed_example_chart(slug: str, example: int, number: int) -> Response:
+    """Draw a chart of a worked example for the instructions that a platform shows before a task is accepted."""
+    definition = definition_of(find_open_to_people(reading(), slug))
+    if definition.platform.service != "mturk":
+        raise NotFound(f"campaign {slug!r} has no preview of its task, only the pages of those who take part")
+    return example_chart(definition, example, number)
 
 
 @blueprint.get("/a/<token>")
@@ -72,8 +104,11 @@ def work(token: str) -> AnyResponse | str:
 @policy("annotator-token")
 def consent(token: str) -> AnyResponse:
     """Record the decision on the consent form."""
+    agreed, version = request.form.get("agreed") == "yes", request.form.get("version")
     with transaction() as session:
-        give_consent(session, token, agreed=request.form.get("agreed") == "yes", now=_now())
+        visit = give_consent(session, token, agreed=agreed, now=_now(), version=version)
+    if visit.stage == Stage.CONSENT:
+        return make_response(consent_page(_visitor(visit), changed=True), 409)
     return _to_work(token)
 
 
@@ -82,7 +117,7 @@ def consent(token: str) -> AnyResponse:
 def comprehension(token: str) -> AnyResponse:
     """Check the answers about the instructions."""
     with transaction() as session:
-        answer_comprehension(session, token, request.form, _now())
+        answer_comprehension(session, token, request.form, _now(), attempt=request.args.get("attempt", type=int))
     return _to_work(token)
 
 
@@ -92,6 +127,15 @@ def withdraw_consent(token: str) -> AnyResponse:
     """End the visit at the annotator's wish."""
     with transaction() as session:
         withdraw(session, token)
+    return _to_work(token)
+
+
+@blueprint.post("/a/<token>/again")
+@policy("annotator-token")
+def again(token: str) -> AnyResponse:
+    """Take a qualification again that was failed, while a try is left."""
+    with transaction() as session:
+        try_again(session, token, _now())
     return _to_work(token)
 
 
@@ -108,22 +152,52 @@ def items(token: str) -> Response:
 def item(token: str, position: int) -> Response:
     """Give one item with the annotator's work on it."""
     assignment, definition = _seat(token)
-    return jsonify(show_item(reading(), definition, assignment, position))
+    return jsonify(item_data(definition, assignment, position))
+
+
+@blueprint.get("/a/<token>/items/<int:position>/charts/<int:number>")
+@policy("annotator-token")
+def source_chart(token: str, position: int, number: int) -> Response:
+    """Draw a chart of an item's source."""
+    assignment, definition = _seat(token)
+    return chart_of(definition, show_item(reading(), definition, assignment, position)["source"], number)
+
+
+@blueprint.get("/a/<token>/examples/<int:example>/charts/<int:number>")
+@policy("annotator-token")
+def worked_example_chart(token: str, example: int, number: int) -> Response:
+    """Draw a chart of a worked example in the instructions."""
+    return example_chart(find_visit(reading(), token).definition, example, number)
 
 
 @blueprint.put("/a/<token>/items/<int:position>")
 @policy("annotator-token")
 def save(token: str, position: int) -> tuple[Response, int]:
     """Store one save; acknowledged means on disk."""
-    try:
-        submission = Submission.model_validate_json(request.get_data())
-    except ValidationError as error:
-        raise InvalidInput(_in_words(error)) from error
+    submission = read_submission()
     try:
         saved = save_item(database(), token, position, submission, _now())
     except KeptAsLate as error:
-        return jsonify(error=str(error), kept=True), 410
-    return jsonify(revision=saved.revision), 200
+        with spoken_to(token=token):
+            return jsonify(error=locale.translate(error.saying), kept=True), 410
+    answer: dict[str, Any] = {"revision": saved.revision}
+    if saved.ended:
+        answer["ended"] = True
+    if saved.warnings:
+        with spoken_to(token=token):
+            answer["warning"] = " ".join(locale.translate(warning) for warning in saved.warnings)
+    return jsonify(answer), 200
+
+
+@blueprint.post("/a/<token>/presence")
+@policy("annotator-token")
+def presence(token: str) -> tuple[str, int]:
+    """Hold the place of somebody who is at work and has nothing to save yet: they may be reading."""
+    seat, definition = _seat(token)
+    with transaction() as session:
+        if not hold_seat(session, seat.id, definition, _now()):
+            raise Gone(say("the place went to somebody else while you were away; what you did is kept"))
+    return "", 204
 
 
 @blueprint.post("/a/<token>/submit")
@@ -133,8 +207,7 @@ def submit(token: str) -> AnyResponse | str:
     try:
         visit = submit_batch(database(), token, _now())
     except Incomplete as error:
-        visit = find_visit(reading(), token)
-        page = _page("incomplete.html", visit.definition, message=str(error), base=_base(token))
+        page = _visitor(find_visit(reading(), token)).page("incomplete.html", saying=error.saying)
         return make_response(page, 409)
     return _stage_page(visit)
 
@@ -146,113 +219,57 @@ def reloaded_submit(token: str) -> AnyResponse:
     return _to_work(token)
 
 
-@blueprint.errorhandler(NothingLeft)
-@blueprint.errorhandler(NotAllowed)
-def turned_away(error: SpanplatError) -> AnyResponse:
-    """Tell kindly who cannot be let in, and why."""
-    language = locale.choose()
-    page = render_template(
-        "annotator/turned_away.html",
-        title=_("There is no place for you here at the moment"),
-        message=str(error),
-        language=language,
-        direction=direction_of(language),
-    )
-    return make_response(page, status_of(error))
-
-
 def _stage_page(visit: Visit) -> AnyResponse | str:
-    definition, base = visit.definition, _base(visit.participation.token)
+    visitor = _visitor(visit)
     match visit.stage:
         case Stage.CONSENT:
-            text = definition.consent.text if definition.consent else ""
-            return _page("consent.html", definition, base=base, consent_text=render_markdown(text))
+            return consent_page(visitor)
         case Stage.COMPREHENSION:
-            return _comprehension_page(visit, base)
+            return comprehension_page(visitor, visit.participation.comprehension_attempts)
+        case Stage.PRACTICE:
+            return practice_page(visit)
         case Stage.DONE:
-            message = render_markdown(definition.final_message)
-            return _page("done.html", definition, final_message=message, departure=way_back(visit))
+            return done_page(visitor, way_back(visit), _result(visit))
         case Stage.ENDED:
-            return _page("ended.html", definition, reason=visit.participation.ended, departure=way_back(visit))
+            message = screen_out_message(reading(), visit.definition, visit.assignment)
+            reason = visit.participation.ended
+            return visitor.page("ended.html", reason=reason, message=message, departure=way_back(visit))
         case Stage.WORK if visit.assignment is not None:
-            return _work_page(visit, visit.assignment, base)
+            return work_page(visitor, visit.assignment)
         case _:
-            again = url_for("annotator.start", slug=visit.campaign.slug, **visit.participation.parameters)
-            minutes = definition.annotators.lease_minutes
-            page = _page(
-                "ended.html", definition, reason="lapsed", departure=Departure(), minutes=minutes, start_again=again
+            again = url_for("annotator.start", slug=visit.campaign.slug, invitation=visit.participation.token)
+            minutes = visit.definition.annotators.lease_minutes
+            page = visitor.page(
+                "ended.html", reason="lapsed", departure=Departure(), minutes=minutes, start_again=again
             )
             return make_response(page, 410)
 
 
-def _work_page(visit: Visit, assignment: Assignment, base: str) -> str:
-    definition, group = visit.definition, visit.participation.group
-    states = list_items(reading(), assignment)
-    position = first_open(states)
-    data = page_data(
-        definition,
-        base=base,
-        group=group,
-        language=page_language(definition),
-        items=states,
-        current=show_item(reading(), definition, assignment, position),
-    )
-    return _page(
-        "work.html",
-        definition,
-        **_instructions(definition),
-        page=data,
-        page_json=htmlsafe_json_dumps(data, dumps=_dump_in_order),
-        group=group,
-        number=[state.position for state in states].index(position) + 1,
-        questions=definition.questions,
-        opening=all(state.revision == 0 for state in states),
+def _result(visit: Visit) -> Result:
+    assignment = visit.assignment
+    return Result(
+        verdict=verdict_of(visit),
+        may_try_again=visit.may_try_again,
+        left_a_try=visit.left_a_try,
+        failed_attention=assignment is not None and assignment.outcome == "failed_attention",
+        earned_bonus=has_earned_bonus(reading(), visit.definition, assignment) if assignment is not None else None,
     )
 
 
-def _comprehension_page(visit: Visit, base: str) -> str:
-    asked = visit.definition.comprehension
-    if asked is None:
-        raise AssertionError("the stage says that there are comprehension questions")
-    return _page(
-        "comprehension.html",
-        visit.definition,
-        **_instructions(visit.definition),
-        base=base,
-        questions=asked.questions,
-        attempts=asked.attempts,
-        attempts_left=asked.attempts - visit.participation.comprehension_attempts,
-    )
+def _visitor(visit: Visit) -> Visitor:
+    """Return for whom the pages of a visit are made."""
+    allow_platform_frames(visit.definition)
+    base = _base(visit.participation.token)
+    return Visitor(visit.definition, base, visit.participation.group, is_further_try=visit.is_further_try)
 
 
 def _seat(token: str) -> tuple[Assignment, CampaignDefinition]:
     visit = find_visit(reading(), token)
     if visit.stage in (Stage.DONE, Stage.ENDED):
-        raise Gone(_("this work was submitted or has ended"))
-    if visit.assignment is None:
-        raise NotFound(_("no batch was taken with this link yet; open the start link again"))
+        raise Gone(say("this work was submitted or has ended"))
+    if visit.assignment is None or visit.stage == Stage.PRACTICE:
+        raise NotFound(say("no batch was taken with this link yet; open the start link again"))
     return visit.assignment, visit.definition
-
-
-def _page(template: str, definition: CampaignDefinition, **values: Any) -> str:
-    """Render a page of a campaign in the campaign's language."""
-    language = page_language(definition)
-    with force_locale(language):
-        return render_template(
-            f"annotator/{template}",
-            title=definition.title,
-            language=language,
-            direction=direction_of(language),
-            **values,
-        )
-
-
-def _instructions(definition: CampaignDefinition) -> dict[str, Any]:
-    return {
-        "guidelines": render_markdown(definition.guidelines),
-        "categories": definition.categories,
-        "granularity": definition.spans.granularity,
-    }
 
 
 def _base(token: str) -> str:
@@ -261,17 +278,6 @@ def _base(token: str) -> str:
 
 def _to_work(token: str) -> AnyResponse:
     return redirect(_base(token), 303)
-
-
-def _in_words(error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
-    place = ".".join(str(part) for part in first["loc"]) or "body"
-    return f"{place}: {first['msg']}"
-
-
-def _dump_in_order(value: Any, **_sorting: Any) -> str:
-    """Keep the order of a source's keys, which Jinja would sort."""
-    return current_app.json.dumps(value)
 
 
 def _now() -> datetime:

@@ -20,6 +20,7 @@ def page_data(
     language: str,
     items: Sequence[ItemState],
     current: Mapping[str, Any],
+    practice: int | None = None,
 ) -> dict[str, Any]:
     """Return the JSON that the page starts from.
 
@@ -37,6 +38,8 @@ def page_data(
         States of the batch's items, in order.
     current
         The item shown first, as `spanplat.services.pages.show_item` gives it.
+    practice
+        Number of the practice item that is shown; None at work.
     """
     return {
         "base": base,
@@ -47,16 +50,21 @@ def page_data(
         "reason": definition.spans.reason,
         "categories": [
             {
-                **category.model_dump(include={"key", "name", "color", "hotkey", "exclusive"}),
+                **category.model_dump(include={"key", "name", "description", "color", "hotkey", "exclusive", "side"}),
                 "subcategories": [_named(entry) for entry in category.subcategories],
             }
             for category in definition.categories
-            if category.side != "source"
         ],
+        "omissions": definition.spans.omissions,
+        "suggestions": definition.spans.suggestions if definition.spans.suggestions_from else None,
+        "attributes": [attribute.model_dump() for attribute in definition.spans.attributes],
+        "marks_source": definition.marks_source,
+        "pairs": definition.item.kind == "pair",
         "severities": [_named(level) for level in definition.severities],
         "questions": [_question(question, group) for question in definition.questions],
         "items": [asdict(state) for state in items],
         "current": current,
+        "practice": None if practice is None else {"number": practice, "total": len(definition.practice)},
     }
 
 

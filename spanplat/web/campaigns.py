@@ -1,30 +1,39 @@
 """A campaign's pages: progress, statistics, what could not be placed, definition, export."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import yaml
-from flask import Blueprint, Response, current_app, redirect, render_template, request, url_for
+from flask import Blueprint, Response, current_app, make_response, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
 from spanplat.errors import InvalidInput
 from spanplat.models import Campaign, CampaignStatus
+from spanplat.platforms.rules import lint
+from spanplat.services.amendments import definition_text, list_amendments
 from spanplat.services.campaigns import find_campaign, set_status, start_link
 from spanplat.services.definitions import definition_of
+from spanplat.services.model_runs.estimates import Estimate
+from spanplat.services.model_runs.figures import list_failed, run_figures
+from spanplat.services.placements import Placements, count_placements
 from spanplat.services.progress import (
     CampaignProgress,
-    count_batches,
     count_unplaced,
     list_batches,
     list_progress,
     list_unplaced,
 )
+from spanplat.services.prompt_inputs import inputs_state
+from spanplat.services.runs import estimate_run
+from spanplat.services.suggestions import explain_suggestions
+from spanplat.web.address import stretch_of
+from spanplat.web.batch_table import BATCHES, batches_file, view_batches
+from spanplat.web.downloads import table_file
 from spanplat.web.policy import policy
 from spanplat.web.representation import is_htmx, unless_unchanged
 from spanplat.web.session import reading, transaction
 
 blueprint = Blueprint("campaigns", __name__, url_prefix="/admin/campaigns/<slug>")
 
-BATCHES_PER_PAGE = 100
 UNPLACED_PER_PAGE = 50
 
 
@@ -34,19 +43,56 @@ def show(slug: str) -> Response:
     """Show how far the campaign is, batch by batch."""
     session = reading()
     campaign = find_campaign(session, slug)
-    page = _page_number()
+    progress = progress_of(campaign)
+    if (
+        is_htmx() and request.headers.get("Run-State", "") != progress.run_state
+    ):  # the buttons above the live part change too
+        return Response(headers={"HX-Refresh": "true"})
     template = "campaign/_progress.html" if is_htmx() else "campaign/progress.html"
+    is_model = campaign.kind == "llm"
     return unless_unchanged(
         render_template(
             template,
             campaign=campaign,
-            progress=progress_of(campaign),
-            batches=list_batches(session, campaign, offset=(page - 1) * BATCHES_PER_PAGE, limit=BATCHES_PER_PAGE),
-            page=page,
-            pages=_pages(count_batches(session, campaign), BATCHES_PER_PAGE),
+            progress=progress,
+            figures=run_figures(session, campaign, datetime.now(UTC)) if is_model else None,
+            failed_items=list_failed(session, campaign) if is_model else [],
+            table=view_batches(session, campaign),
             link=_start_link(campaign),
+            placements=_placements(campaign),
+            not_suggested=_not_suggested(campaign),
+            model=definition_of(campaign).model,
+            outlook=_outlook(campaign, progress),
+            inputs=inputs_state(session, definition_of(campaign)) if is_model else "same",
         )
     )
+
+
+@blueprint.get("/batches/table/<name>")
+@policy("viewer")
+def batches_table(slug: str, name: str) -> Response:
+    """Return the batches that the page with the same address shows on all its pages, as a file."""
+    found = BATCHES.choose(list_batches(reading(), find_campaign(reading(), slug)), BATCHES.query())
+    return table_file({"batches": batches_file(found)}, name)
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What running the model now would take, or why it cannot be run."""
+
+    estimate: Estimate | None = None
+    problem: str = ""
+
+
+def _outlook(campaign: Campaign, progress: CampaignProgress) -> Outlook | None:
+    """Return what a run would take; None while there is one, when nothing is left, and for the part of the page that is live."""
+    is_open = campaign.kind == "llm" and campaign.status == CampaignStatus.OPEN
+    if not is_open or progress.is_running or progress.is_finished or is_htmx():
+        return None
+    try:
+        return Outlook(estimate_run(reading(), campaign))
+    except InvalidInput as error:
+        return Outlook(problem=str(error))
 
 
 @blueprint.get("/unplaced")
@@ -55,15 +101,17 @@ def unplaced(slug: str) -> str:
     """Show what an import or a model gave that has no place in the data."""
     session = reading()
     campaign = find_campaign(session, slug)
-    page, reasons = _page_number(), count_unplaced(session, campaign)
+    reasons = count_unplaced(session, campaign)
+    shown = stretch_of(sum(count for _kind, _reason, count in reasons), UNPLACED_PER_PAGE)
     return render_template(
         "campaign/unplaced.html",
         campaign=campaign,
         progress=progress_of(campaign),
         reasons=reasons,
-        records=list_unplaced(session, campaign, offset=(page - 1) * UNPLACED_PER_PAGE, limit=UNPLACED_PER_PAGE),
-        page=page,
-        pages=_pages(sum(count for _kind, _reason, count in reasons), UNPLACED_PER_PAGE),
+        placements=_placements(campaign),
+        records=list_unplaced(session, campaign, offset=shown.first, limit=UNPLACED_PER_PAGE),
+        page=shown.page,
+        pages=shown.pages,
     )
 
 
@@ -72,9 +120,13 @@ def unplaced(slug: str) -> str:
 def definition(slug: str) -> str:
     """Show the definition, as the file that creates the same campaign again."""
     campaign = find_campaign(reading(), slug)
-    content = definition_of(campaign).model_dump(mode="json", exclude_none=True)
-    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
-    return render_template("campaign/definition.html", campaign=campaign, progress=progress_of(campaign), text=text)
+    return render_template(
+        "campaign/definition.html",
+        campaign=campaign,
+        progress=progress_of(campaign),
+        text=definition_text(definition_of(campaign)),
+        amendments=list_amendments(reading(), campaign),
+    )
 
 
 @blueprint.post("/status")
@@ -84,9 +136,30 @@ def change_status(slug: str) -> AnyResponse:
     wanted = request.form.get("status", "")
     if wanted not in (CampaignStatus.OPEN, CampaignStatus.PAUSED, CampaignStatus.CLOSED):
         raise InvalidInput(f"a campaign cannot be made {wanted!r}; choose open, paused or closed")
+    if wanted == CampaignStatus.OPEN and (page := _what_the_rules_say(find_campaign(reading(), slug))):
+        return page
     with transaction() as session:
+        before = find_campaign(session, slug).status
         set_status(session, slug, CampaignStatus(wanted))
-    return redirect(url_for("campaigns.show", slug=slug), 303)
+    opened = "first" if before == CampaignStatus.DRAFT else None
+    return redirect(url_for("campaigns.show", slug=slug, opened=opened), 303)
+
+
+def _what_the_rules_say(campaign: Campaign) -> AnyResponse | None:
+    """Return the page that says why the campaign was not opened, or asks whether it is meant; None when it may open."""
+    findings = lint(definition_of(campaign))
+    grave = [finding for finding in findings if finding.weight == "refuse"]
+    unsaid = [finding for finding in findings if finding.weight == "confirm" and "confirmed" not in request.form]
+    if not grave and not unsaid:
+        return None
+    page = render_template(
+        "campaign/rules.html",
+        campaign=campaign,
+        progress=progress_of(campaign),
+        findings=[*grave, *unsaid],
+        is_refused=bool(grave),
+    )
+    return make_response(page, 409)
 
 
 def progress_of(campaign: Campaign) -> CampaignProgress:
@@ -101,9 +174,15 @@ def _start_link(campaign: Campaign) -> str | None:
     return start_link(campaign, current_app.extensions["spanplat_settings"].base_url or request.url_root)
 
 
-def _page_number() -> int:
-    return max(1, request.args.get("page", 1, type=int))
+def _not_suggested(campaign: Campaign) -> list[str]:
+    """Say what of another campaign cannot be suggested: before the campaign opens, and when it just has.
+
+    Suggestions are taken over when it opens first; later the other campaign may have changed.
+    """
+    is_told = campaign.status == CampaignStatus.DRAFT or request.args.get("opened") == "first"
+    return explain_suggestions(reading(), campaign) if is_told and not is_htmx() else []
 
 
-def _pages(rows: int, per_page: int) -> int:
-    return max(1, -(-rows // per_page))
+def _placements(campaign: Campaign) -> Placements | None:
+    """Count where the quotes of a model campaign went; others have none."""
+    return count_placements(reading(), campaign) if campaign.kind == "llm" else None

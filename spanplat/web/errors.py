@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from flask import Flask, Response, jsonify, make_response, render_template
+from flask import Flask, Response, jsonify, make_response, render_template, request
 from flask_babel import lazy_gettext as _
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from spanplat.errors import Conflict, Gone, InvalidInput, NotAllowed, NotFound, SpanplatError, Unavailable
 from spanplat.web.representation import is_htmx, wants_json
@@ -62,7 +62,10 @@ def _answer_http(error: HTTPException) -> Response:
     status = error.code or 500
     if status < 400:
         return make_response(error.get_response())
-    response = _answer(status, "" if status in (404, 500) else error.description or error.name)
+    message = "" if status in (404, 500) else error.description or error.name
+    if isinstance(error, RequestEntityTooLarge) and request.max_content_length:
+        message = f"at most {request.max_content_length // 1024**2} MB are taken here; nothing of it was stored"
+    response = _answer(status, message)
     for name, value in error.get_headers():
         if name not in ("Content-Type", "Content-Length"):
             response.headers[name] = value

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request, url_for
 from pydantic import Field
@@ -11,7 +11,9 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from spanplat.metrics.disagreement import ClusterType
 from spanplat.models import Category
+from spanplat.schemas.definition import CampaignDefinition
 from spanplat.services.campaigns import find_campaign
+from spanplat.services.definitions import definition_of
 from spanplat.services.disagreement import (
     NO_PARTNER,
     Choice,
@@ -20,12 +22,15 @@ from spanplat.services.disagreement import (
     choose,
     find_disagreements,
 )
-from spanplat.services.disagreement_outputs import list_lines, show_output
+from spanplat.services.disagreement_outputs import list_lines, show_output, source_of_output
+from spanplat.services.generations.provenance import provenance_of
 from spanplat.services.progress import coverage
+from spanplat.web.address import MOST_PAGES, stretch_of
 from spanplat.web.agreement import AgreementQuery
 from spanplat.web.explorer_view import TYPE_MEANINGS, TYPE_NAMES, mark_text
 from spanplat.web.policy import policy
 from spanplat.web.session import reading
+from spanplat.web.sources import chart_of, html_of, shown_as
 
 blueprint = Blueprint("explorer", __name__, url_prefix="/admin/agreement/outputs")
 
@@ -39,13 +44,8 @@ class ExplorerQuery(AgreementQuery):
     reference_category: str = ""
     hypothesis_category: str = ""
     q: str = ""
-    page: int = Field(default=1, ge=1)
-    comparison: int = Field(default=1, ge=1)
-
-    @classmethod
-    def from_request(cls) -> "ExplorerQuery":
-        """Read the address; parameters that are not ours are ignored."""
-        return cast("ExplorerQuery", super().from_request())
+    page: int = Field(default=1, ge=1, le=MOST_PAGES)
+    comparison: int = Field(default=1, ge=1, le=MOST_PAGES)
 
     @property
     def choice(self) -> Choice:
@@ -82,8 +82,9 @@ def index() -> str | AnyResponse:
     query = ExplorerQuery.from_request()
     if not query.is_complete:
         return redirect(url_for("agreement.show", **query.agreement_arguments()), 303)
-    found, selection = _find(query)
-    rows = selection.rows[(query.page - 1) * OUTPUTS_PER_PAGE : query.page * OUTPUTS_PER_PAGE].tolist()
+    found, selection = find_chosen(query)
+    shown = stretch_of(len(selection.rows), OUTPUTS_PER_PAGE)
+    rows = selection.rows[shown.first : shown.first + OUTPUTS_PER_PAGE].tolist()
     session = reading()
     campaigns = [find_campaign(session, slug) for slug in dict.fromkeys((query.reference, query.hypothesis))]
     covered = coverage(session, campaigns)
@@ -93,8 +94,7 @@ def index() -> str | AnyResponse:
         found=found,
         selection=selection,
         lines=list_lines(session, found, rows),
-        first=(query.page - 1) * OUTPUTS_PER_PAGE + 1,
-        pages=max(1, -(-len(selection.rows) // OUTPUTS_PER_PAGE)),
+        shown=shown,
         offered={"dataset": covered.datasets, "split": covered.splits, "system": covered.systems},
         **_words(found),
     )
@@ -105,7 +105,7 @@ def index() -> str | AnyResponse:
 def show(output_id: int) -> str:
     """Show one output: its source, its text with both sides' spans, and the clusters."""
     query = ExplorerQuery.from_request()
-    found, selection = _find(query)
+    found, selection = find_chosen(query)
     output = show_output(reading(), found, selection, output_id, query.comparison)
     return render_template(
         "explorer/output.html",
@@ -113,11 +113,20 @@ def show(output_id: int) -> str:
         found=found,
         selection=selection,
         output=output,
+        provenance=provenance_of(reading(), output_id),
+        source_html=html_of(_shown_as(query), output.source),
         marked=mark_text(output.text, output.clusters, found.categories),
         place=_place(query, found, selection, output.line.row),
         address=url_for(".show", output_id=output_id, _external=True, **query.arguments(comparison=query.comparison)),
         **_words(found),
     )
+
+
+@blueprint.get("/<int:output_id>/charts/<int:number>")
+@policy("viewer")
+def source_chart(output_id: int, number: int) -> Response:
+    """Draw a chart of an output's source."""
+    return chart_of(_shown_as(ExplorerQuery.from_request()), source_of_output(reading(), output_id), number)
 
 
 @blueprint.get("/colors.css")
@@ -139,17 +148,23 @@ def colors() -> Response:
     return response
 
 
-def _find(query: ExplorerQuery) -> tuple[Disagreements, Selection]:
+def find_chosen(query: ExplorerQuery) -> tuple[Disagreements, Selection]:
+    """Return the comparison of an address, and what of it is wanted."""
     session = reading()
     found = find_disagreements(session, query.reference, query.hypothesis, query.options())
     return found, choose(session, found, query.choice)
 
 
+def _shown_as(query: ExplorerQuery) -> CampaignDefinition | None:
+    """Return the definition that says how sources are shown."""
+    return shown_as(definition_of(find_campaign(reading(), slug)) for slug in (query.reference, query.hypothesis))
+
+
 def _words(found: Disagreements) -> Mapping[str, Any]:
     """Return what both pages need to name types and categories."""
     return {
-        "type_names": TYPE_NAMES,
-        "type_meanings": TYPE_MEANINGS,
+        "type_names": {kind: str(name) for kind, name in TYPE_NAMES.items()},
+        "type_meanings": {kind: str(meaning) for kind, meaning in TYPE_MEANINGS.items()},
         "category_positions": {key: position for position, key in enumerate(found.categories)},
         "no_partner": NO_PARTNER,
         "no_choice": Choice(),

@@ -1,6 +1,8 @@
 """Security headers of every response, and sessions that stay away from the annotator's addresses."""
 
-from flask import Flask, Request, request
+from collections.abc import Sequence
+
+from flask import Flask, Request, g, request
 from flask.sessions import NullSession, SecureCookieSession, SecureCookieSessionInterface
 from secure import Secure
 from secure.headers import (
@@ -41,30 +43,59 @@ def init_app(app: Flask) -> None:
 
     def send(response: Response) -> Response:
         (annotator if request.path.startswith(ANNOTATOR_PATHS) else staff).set_headers(response)
+        images, frames = g.get("image_hosts", ()), g.get("frame_origins", ())
+        if images or frames:
+            policy = _content_policy([f"https://{host}" for host in images], frames)
+            response.headers[policy.header_name] = policy.header_value
+        if frames:  # the older header knows no hosts
+            del response.headers["X-Frame-Options"]
         if request.is_secure:
-            hsts = StrictTransportSecurity().max_age(ONE_YEAR)
+            hsts = StrictTransportSecurity().max_age(ONE_YEAR).include_subdomains()
             response.headers[hsts.header_name] = hsts.header_value
+        if response.mimetype == "application/json" and "Content-Disposition" not in response.headers:
+            # Data for programs: who opens the address in a browser gets a file, never a page.
+            response.headers.set("Content-Disposition", "attachment", filename=_file_name(request.path))
         if "Cache-Control" not in response.headers:
-            response.headers["Cache-Control"] = "private, no-cache"
+            # Going back shows what a browser kept, without asking: an annotator would meet a form that was sent already.
+            is_annotator = request.path.startswith(ANNOTATOR_PATHS)
+            response.headers["Cache-Control"] = "no-store" if is_annotator else "private, no-cache"
         return response
 
     app.after_request(send)
 
 
-def _headers(referrer: ReferrerPolicy) -> Secure:
-    content = (
+def allow_images(hosts: Sequence[str]) -> None:
+    """Let the page that answers the current request load images from these hosts too, over HTTPS."""
+    g.image_hosts = tuple(hosts)
+
+
+def allow_frames(origins: Sequence[str]) -> None:
+    """Let these origins, and no others, show the page that answers the current request in a frame, and let its forms lead there."""
+    g.frame_origins = tuple(origins)
+
+
+def _file_name(path: str) -> str:
+    last = path.rpartition("/")[2]
+    return last if last.endswith(".json") else "api.json"
+
+
+def _content_policy(images: Sequence[str] = (), frames: Sequence[str] = ()) -> ContentSecurityPolicy:
+    return (
         ContentSecurityPolicy()
         .default_src("'none'")
         .script_src("'self'")
         .style_src("'self'")
-        .img_src("'self'", "data:")
+        .img_src("'self'", "data:", *images)
         .connect_src("'self'")
-        .form_action("'self'")
-        .frame_ancestors("'none'")
+        .form_action("'self'", *frames)
+        .frame_ancestors(*(frames or ["'none'"]))
         .base_uri("'none'")
     )
+
+
+def _headers(referrer: ReferrerPolicy) -> Secure:
     return Secure(
-        csp=content,
+        csp=_content_policy(),
         referrer=referrer,
         permissions=PermissionsPolicy().camera().geolocation().microphone().payment(),
         coop=CrossOriginOpenerPolicy().same_origin(),

@@ -3,7 +3,6 @@
 from flask import Blueprint, Response, jsonify
 from sqlalchemy import text
 
-from spanplat import __version__
 from spanplat.web.policy import policy
 from spanplat.web.session import reading
 
@@ -15,4 +14,4 @@ blueprint = Blueprint("health", __name__)
 def healthz() -> Response:
     """Answer 200 when the database answers, else 503."""
     reading().execute(text("SELECT 1"))
-    return jsonify(status="ok", version=__version__)
+    return jsonify(status="ok")

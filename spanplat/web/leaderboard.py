@@ -1,29 +1,33 @@
 """Leaderboard and matrix: any number of campaigns against a reference and against each other."""
 
-from collections.abc import Mapping
 from typing import Any
 
-from flask import Blueprint, Response, render_template, request
+from flask import Blueprint, Response, render_template, url_for
 from flask_babel import gettext as _
+from flask_babel import lazy_gettext as _lazy
 from pydantic import field_validator
 
-from spanplat.errors import InvalidInput
-from spanplat.models import Campaign
-from spanplat.services.campaigns import list_campaigns
-from spanplat.services.leaderboard import LeaderboardOptions, OutputChoice, compute_leaderboard, stored_leaderboard
-from spanplat.services.matrix import compute_matrix, stored_matrix
-from spanplat.services.progress import annotator_orders, coverage
+from spanplat.services.campaigns import find_campaign, list_campaigns
+from spanplat.services.cautions import Cautions, find_cautions
+from spanplat.services.computations import Question
+from spanplat.services.disagreement import excerpts
+from spanplat.services.leaderboard import LEADERBOARD, LeaderboardOptions, OutputChoice
+from spanplat.services.matrix import MATRIX, MatrixOptions
+from spanplat.services.results import Result
 from spanplat.services.sides import Filters, Rule
 from spanplat.web.address import AddressQuery
+from spanplat.web.choices import filters_of, rules_of
+from spanplat.web.computed import Part, answer, part_context
 from spanplat.web.downloads import chart_image, table_file
 from spanplat.web.leaderboard_view import LeaderboardView, MatrixView
 from spanplat.web.measures import MEASURE_TITLES
 from spanplat.web.policy import policy
-from spanplat.web.session import database, reading
+from spanplat.web.session import reading
 
 blueprint = Blueprint("leaderboard", __name__, url_prefix="/admin/leaderboard")
 
-MOST_GROUPS_OFFERED = 10
+EXCERPT = 110
+"""Characters of a text that stand for it."""
 
 
 class LeaderboardQuery(AddressQuery):
@@ -72,125 +76,98 @@ class LeaderboardQuery(AddressQuery):
         return self.model_copy(update={"measure": measure}).arguments()
 
 
+def _board(query: LeaderboardQuery, result: Result) -> dict[str, Any]:
+    view = LeaderboardView(result.value, query.measure)
+    examples = [one["output"] for side in view.contrast.examples for one in side] if view.contrast else []
+    return {"view": view, "excerpts": excerpts(reading(), examples, EXCERPT), "cautions": _cautions(query)}
+
+
+def _matrix(query: LeaderboardQuery, result: Result) -> dict[str, Any]:
+    return {"view": MatrixView(result.value), "cautions": _cautions(query)}
+
+
+def _cautions(query: LeaderboardQuery) -> Cautions:
+    session = reading()
+    return find_cautions(session, [find_campaign(session, slug) for slug in (query.reference, *query.others)])
+
+
+BOARD = Part(
+    name="leaderboard",
+    title=_lazy("Comparing every campaign with the reference, by every measure …"),
+    query=LeaderboardQuery,
+    template="leaderboard/_board.html",
+    question=lambda query: Question(LEADERBOARD, (query.reference, *query.others), query.options()),
+    context=_board,
+    address=lambda query: url_for("leaderboard.show", **query.arguments()),
+)
+
+MATRIX_PART = Part(
+    name="matrix",
+    title=_lazy("Comparing every campaign with every other …"),
+    query=LeaderboardQuery,
+    template="leaderboard/_matrix.html",
+    question=lambda query: Question(
+        MATRIX, (query.reference, *query.others), MatrixOptions(query.measure, query.options())
+    ),
+    context=_matrix,
+    address=lambda query: url_for("leaderboard.matrix", **query.arguments()),
+)
+
+
 @blueprint.get("")
 @policy("viewer")
 def show() -> str:
-    """Show the leaderboard; what is not stored yet is fetched by the page, or computed at once when the address says ``wait``."""
-    query = LeaderboardQuery.from_request()
-    view = None
-    if query.is_complete:
-        stored = stored_leaderboard(reading(), query.reference, query.others, query.options())
-        view = LeaderboardView(stored, query.measure) if stored else None
-        if view is None and "wait" in request.args:
-            view = _board(query)
-    return render_template("leaderboard/show.html", query=query, view=view, page="board", **_choices(query))
-
-
-@blueprint.get("/figures")
-@policy("viewer")
-def figures() -> str:
-    """Return the leaderboard as a fragment, computing it unless it is stored."""
-    query = LeaderboardQuery.from_request()
-    try:
-        return render_template("leaderboard/_board.html", query=query, view=_board(query))
-    except InvalidInput as error:
-        return render_template("agreement/_nothing.html", reason=str(error))
+    """Show the leaderboard as far as it is stored; the page asks for it otherwise."""
+    return _page("leaderboard/show.html", "board", BOARD)
 
 
 @blueprint.get("/table/<name>")
 @policy("viewer")
 def table(name: str) -> Response:
     """Return a table of the leaderboard as a file."""
-    return table_file(_board(LeaderboardQuery.from_request()).tables, name)
+    query, result = answer(BOARD)
+    return table_file(LeaderboardView(result, query.measure).tables, name)
 
 
 @blueprint.get("/chart")
 @policy("viewer")
 def chart() -> Response:
     """Return the bars of the leaderboard as an image."""
-    return chart_image(_board(LeaderboardQuery.from_request()).chart, "leaderboard")
+    query, result = answer(BOARD)
+    return chart_image(LeaderboardView(result, query.measure).chart, "leaderboard")
 
 
 @blueprint.get("/matrix")
 @policy("viewer")
 def matrix() -> str:
     """Show the campaigns against each other."""
-    query = LeaderboardQuery.from_request()
-    view = None
-    if query.is_complete:
-        campaigns = [query.reference, *query.others]
-        stored = stored_matrix(reading(), campaigns, query.measure, query.options())
-        view = MatrixView(stored) if stored else None
-        if view is None and "wait" in request.args:
-            view = _matrix(query)
-    return render_template("leaderboard/matrix.html", query=query, view=view, page="matrix", **_choices(query))
-
-
-@blueprint.get("/matrix/figures")
-@policy("viewer")
-def matrix_figures() -> str:
-    """Return the matrix as a fragment, computing it unless it is stored."""
-    query = LeaderboardQuery.from_request()
-    try:
-        return render_template("leaderboard/_matrix.html", query=query, view=_matrix(query))
-    except InvalidInput as error:
-        return render_template("agreement/_nothing.html", reason=str(error))
+    return _page("leaderboard/matrix.html", "matrix", MATRIX_PART)
 
 
 @blueprint.get("/matrix/table/<name>")
 @policy("viewer")
 def matrix_table(name: str) -> Response:
     """Return the matrix as a file."""
-    return table_file(_matrix(LeaderboardQuery.from_request()).tables, name)
+    return table_file(MatrixView(answer(MATRIX_PART)[1]).tables, name)
 
 
-def _board(query: LeaderboardQuery) -> LeaderboardView:
-    return LeaderboardView(
-        compute_leaderboard(database(), query.reference, query.others, query.options()), query.measure
-    )
-
-
-def _matrix(query: LeaderboardQuery) -> MatrixView:
-    campaigns = [query.reference, *query.others]
-    return MatrixView(compute_matrix(database(), campaigns, query.measure, query.options()))
-
-
-def _choices(query: LeaderboardQuery) -> dict[str, Any]:
-    """Return what the form offers: campaigns, measures, rules of the reference, and the filters that fit."""
-    session = reading()
-    campaigns = list_campaigns(session)
+def _page(template: str, page: str, part: Part[LeaderboardQuery]) -> str:
+    """Show a part under the form: campaigns, measures, rules of the reference, and the filters that fit."""
+    query = LeaderboardQuery.from_request()
+    campaigns = list_campaigns(reading())
     by_slug = {campaign.slug: campaign for campaign in campaigns}
     chosen = [by_slug[slug] for slug in (query.reference, *query.others) if slug in by_slug]
-    filters: list[tuple[str, str, dict[str, str], tuple[str, ...]]] = []
-    if chosen:
-        covered = coverage(session, chosen)
-        filters = [
-            ("dataset", _("Dataset"), _same(covered.datasets), query.dataset),
-            ("split", _("Split"), _same(covered.splits), query.split),
-            ("system", _("System"), _same(covered.systems), query.system),
-        ]
-    return {
-        "campaigns": campaigns,
-        "measures": MEASURE_TITLES,
-        "rules": _rules(by_slug.get(query.reference), query.rule),
-        "output_choices": {
+    return render_template(
+        template,
+        page=page,
+        campaigns=campaigns,
+        measures=MEASURE_TITLES,
+        rules=rules_of(by_slug.get(query.reference), query.rule),
+        output_choices={
             "shared": _("those that all completed"),
             "several": _("of these, those with several people"),
             "own": _("for each, those shared with the reference"),
         },
-        "filters": filters,
-    }
-
-
-def _rules(reference: Campaign | None, chosen: str) -> Mapping[str, str]:
-    rules = {"first": _("the first of each output"), "each": _("each, counts pooled")}
-    orders = annotator_orders(reading(), reference) if reference is not None else []
-    if len(orders) > 1:
-        groups = orders[:MOST_GROUPS_OFFERED]
-        rules |= {f"group={order}": _("annotator %(number)s of each output", number=order) for order in groups}
-    rules.setdefault(chosen, chosen)
-    return rules
-
-
-def _same(names: list[str]) -> dict[str, str]:
-    return {name: name for name in names}
+        filters=filters_of(chosen, query.dataset, query.split, query.system),
+        **(part_context(part, query) if query.is_complete else {"query": query}),
+    )

@@ -8,10 +8,27 @@ from flask_babel import gettext as _
 
 from spanplat.formats.charts import interval_bars
 from spanplat.formats.tables import Table
+from spanplat.web.agreement_view import FAMILIES
+from spanplat.web.explanations import EXPLANATIONS, Explanation
 from spanplat.web.formatting import count, figure
 from spanplat.web.measures import MEASURE_TITLES
 
 HEAT_LEVELS = 9
+SMALLEST_P = 0.001
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """What tells the first two campaigns of a leaderboard apart."""
+
+    names: tuple[str, str]
+    slugs: tuple[str, str]
+    categories: Sequence[tuple[str, float, float]]
+    """Category with the character F1 of both, the greatest difference first."""
+    better: tuple[int, int]
+    """Outputs on which one is closer to the reference than the other."""
+    examples: Sequence[Sequence[Mapping[str, Any]]]
+    """For each of the two the outputs on which it is far closer."""
 
 
 @dataclass(frozen=True)
@@ -77,20 +94,38 @@ class LeaderboardView:
             below = self._order[1]
             words |= {"second": self.result["entries"][below]["title"], "other": figure(self._figure(below)["value"])}
             p_value = self.result["p_values"][self.measure][self._order[0]][below]
-            words["p"] = figure(p_value)
+            words["p"] = p_of(p_value)
             if self._figure(below).get("cluster", 2) > 1:
                 sentence = _(
                     "%(first)s is closest to %(reference)s (%(value)s). %(second)s follows with %(other)s; "
-                    "so large a difference is unlikely to be chance (p = %(p)s).",
+                    "so large a difference is unlikely to be chance (%(p)s).",
                     **words,
                 )
             else:
                 sentence = _(
                     "%(first)s (%(value)s) and %(second)s (%(other)s) are closest to %(reference)s; "
-                    "chance alone may explain the difference between them (p = %(p)s).",
+                    "chance alone may explain the difference between them (%(p)s).",
                     **words,
                 )
         return f"{sentence} {self._human_sentence()}".strip()
+
+    @property
+    def contrast(self) -> Contrast | None:
+        """On which categories and texts the first two differ most; None where there are not two."""
+        chosen = self._order[:2]
+        found = next((one for one in self.result["contrasts"] if sorted(one["entries"]) == sorted(chosen)), None)
+        if found is None or self._figure(chosen[-1])["value"] is None:
+            return None
+        entries = [self.result["entries"][place] for place in found["entries"]]
+        first, second = (entry["by_category"] for entry in entries)
+        categories = [(name, first.get(name, 0.0), second.get(name, 0.0)) for name in {**first, **second}]
+        return Contrast(
+            names=(entries[0]["title"], entries[1]["title"]),
+            slugs=(entries[0]["campaign"], entries[1]["campaign"]),
+            categories=sorted(categories, key=lambda row: -abs(row[1] - row[2])),
+            better=(found["better"][0], found["better"][1]),
+            examples=[found["first"], found["second"]],
+        )
 
     @property
     def by_measure(self) -> list[tuple[str, Any, list[Mapping[str, Any]], Mapping[str, Any] | None]]:
@@ -104,6 +139,17 @@ class LeaderboardView:
                 human["figures"][measure] if human else None,
             )
             for measure, title in MEASURE_TITLES.items()
+        ]
+
+    @property
+    def about(self) -> list[tuple[str, Explanation]]:
+        """What the measures and the other columns mean."""
+        rows = [(_("p against the next"), EXPLANATIONS["p"]), (_("95 %% interval"), EXPLANATIONS["interval"])]
+        families = ("char", "char_binary", "partial_credit", "partial", "exact", "best_match")
+        rows += [(str(FAMILIES[name]), EXPLANATIONS[name]) for name in families]
+        return rows + [
+            (str(MEASURE_TITLES[name]), EXPLANATIONS[name.replace(".", "_")])
+            for name in ("gamma.hard", "gamma.soft", "s_empty", "pearson")
         ]
 
     @property
@@ -224,6 +270,13 @@ class MatrixView:
             "matrix": Table("matrix", ["campaign", *names], square, caption),
             "pairs": Table("pairs", columns, pairs, caption),
         }
+
+
+def p_of(value: float | None) -> str:
+    """Write a p-value as people quote it."""
+    if value is None:
+        return str(_("p unknown"))
+    return f"p < {figure(SMALLEST_P)}" if value < SMALLEST_P else f"p = {figure(value)}"
 
 
 def _shade(cell: Mapping[str, Any] | None, highest: float) -> int:

@@ -1,8 +1,13 @@
-"""The language of a page: the best of those there are translations for; strings in the code are English."""
+"""The language of a page: the best of those there are translations for; strings in the code are English.
+
+Annotators' pages are translated, each speaks the language of its campaign. Researchers' pages are English.
+"""
 
 from flask import request
+from flask_babel import gettext
 
 from spanplat import paths
+from spanplat.errors import Saying
 
 SOURCE_LANGUAGE = "en"
 
@@ -18,3 +23,19 @@ def available() -> list[str]:
 def choose() -> str:
     """Choose the language of this request by what the browser prefers."""
     return request.accept_languages.best_match(available()) or SOURCE_LANGUAGE
+
+
+def of_request() -> str:
+    """Return the language of a page for which no campaign decides."""
+    return choose() if request.blueprint == "annotator" else SOURCE_LANGUAGE
+
+
+def translate(saying: Saying) -> str:
+    """Say a sentence of a service in the language of the page."""
+    return str(gettext(saying.template, **saying.values))
+
+
+def sentence(saying: Saying) -> str:
+    """Say a sentence of a service as one that stands by itself."""
+    said = translate(saying)
+    return f"{said[:1].upper()}{said[1:]}{'' if said.endswith(('.', '!', '?')) else '.'}"

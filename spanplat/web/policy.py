@@ -15,8 +15,11 @@ from werkzeug.exceptions import Unauthorized
 from werkzeug.wrappers import Response
 
 from spanplat.errors import NotAllowed
-from spanplat.models import Role
+from spanplat.models import Role, Scope
+from spanplat.services.second_factor import has_second_factor
+from spanplat.settings import Settings
 from spanplat.web.representation import is_htmx, wants_json
+from spanplat.web.session import reading
 
 View = TypeVar("View", bound=Callable[..., Any])
 
@@ -32,6 +35,7 @@ class Access(StrEnum):
     ADMIN = "admin"
 
 
+READING = ("GET", "HEAD", "OPTIONS")
 _RANK = {Role.VIEWER: 0, Role.RESEARCHER: 1, Role.ADMIN: 2}
 
 
@@ -90,6 +94,8 @@ def _enforce() -> Response | None:
         return None
     if not current_user.is_authenticated:
         return _ask_to_sign_in()
+    if current_user.scope == Scope.READ and request.method not in READING:
+        raise NotAllowed(_("this token may only read; make one that may write on your account's page"))
     if not may(str(access)):
         raise NotAllowed(
             _(
@@ -98,7 +104,25 @@ def _enforce() -> Response | None:
                 needed=access,
             )
         )
-    return None
+    return ask_for_second_factor()
+
+
+def is_second_factor_required() -> bool:
+    """Tell whether whoever is signed in must have a second factor."""
+    settings: Settings = current_app.extensions["spanplat_settings"]
+    return settings.require_second_factor and current_user.role == Role.ADMIN
+
+
+def ask_for_second_factor() -> Response | None:
+    """Lead to setting a second factor up whoever must have one and has none."""
+    if request.blueprint in ("account", "second_factor") or not is_second_factor_required():
+        return None
+    if has_second_factor(reading(), current_user.id):
+        return None
+    if current_user.scope is not None or wants_json():
+        raise NotAllowed(_("administrators need a second factor here; sign in and set it up on your account's page"))
+    address = url_for("second_factor.show")
+    return Response(status=403, headers={"HX-Redirect": address}) if is_htmx() else redirect(address, 303)
 
 
 def _ask_to_sign_in() -> Response:

@@ -5,8 +5,10 @@ request body is parsed.
 """
 
 import contextlib
+from collections.abc import Iterator
 
 from flask import Flask, current_app, g
+from flask_login import current_user
 from sqlalchemy.orm import Session
 
 from spanplat.db import Database
@@ -33,15 +35,40 @@ def reading() -> Session:
     return session
 
 
-def transaction() -> contextlib.AbstractContextManager[Session]:
-    """Return a write transaction: commits when its block ends, rolls back when it raises.
+def forget_snapshot() -> None:
+    """Let the rest of the request read what was committed meanwhile."""
+    _close_reading(None)
+
+
+def try_out() -> Session:
+    """Let the rest of the request write to a session, and read from it what it wrote; nothing of it is stored.
+
+    Others wait with their writing until the request ends, so read and validate first.
+    """
+    forget_snapshot()
+    g.reading_stack = contextlib.ExitStack()
+    g.reading_session = g.reading_stack.enter_context(database().trial())
+    session: Session = g.reading_session
+    return session
+
+
+@contextlib.contextmanager
+def transaction() -> Iterator[Session]:
+    """Return a write transaction of whoever is signed in: commits when its block ends, rolls back when it raises.
 
     >>> def open_campaign(slug):
     ...     with transaction() as session:
-    ...         set_status(session, slug, CampaignStatus.OPEN, actor=actor())
+    ...         set_status(session, slug, CampaignStatus.OPEN)
     ...     return redirect(url_for("campaigns.show", slug=slug), 303)
     """
-    return database().transaction()
+    with database().transaction() as session:
+        session.info["actor"] = actor()
+        yield session
+
+
+def actor() -> str:
+    """Return who acts, as the audit log keeps it."""
+    return f"user:{current_user.id}" if current_user.is_authenticated else "visitor"
 
 
 def _close_reading(_error: BaseException | None) -> None:

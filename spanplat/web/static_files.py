@@ -1,11 +1,12 @@
 """Static files: one digest over the whole tree in every address, compressed once, cached by browsers for ever.
 
 The digest stands in front of the path (``/static/<digest>/js/…``), so that modules import one another relatively and still change
-their address together.
+their address together. Stylesheets that others import (``@import "./tokens.css";``) are put into them.
 """
 
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -15,6 +16,8 @@ from whitenoise import WhiteNoise
 from whitenoise.compress import Compressor
 
 _KEPT_BUILDS = 3
+
+_CSS_IMPORT = re.compile(r'^@import "\./(?P<path>[^"]+)";$', re.MULTILINE)
 
 
 def init_app(app: Flask, source: Path, cache: Path) -> None:
@@ -58,6 +61,12 @@ def tree_digest(folder: Path) -> str:
     return digest.hexdigest()[:16]
 
 
+def _with_imports(stylesheet: Path) -> str:
+    """Return a stylesheet with those it imports in their places, so that a page asks for one file."""
+    text = stylesheet.read_text("utf-8")
+    return _CSS_IMPORT.sub(lambda found: _with_imports(stylesheet.parent / found["path"]), text)
+
+
 def _prepare(source: Path, cache: Path, digest: str) -> Path:
     """Copy and compress the tree unless that was done; several processes may do so at once, the first to rename wins."""
     folder = cache / digest
@@ -67,6 +76,8 @@ def _prepare(source: Path, cache: Path, digest: str) -> Path:
     with tempfile.TemporaryDirectory(dir=cache, prefix="new-") as temporary:
         build = Path(temporary) / digest
         shutil.copytree(source, build)
+        for stylesheet in sorted(build.rglob("*.css")):
+            stylesheet.write_text(_with_imports(source / stylesheet.relative_to(build)), "utf-8")
         compressor = Compressor(quiet=True)
         for path in sorted(path for path in build.rglob("*") if path.is_file()):
             if compressor.should_compress(path.name):

@@ -3,20 +3,26 @@
 from collections.abc import Mapping
 from typing import Any
 
-from flask import Blueprint, Response, render_template, request
+from flask import Blueprint, Response, render_template, url_for
 from flask_babel import gettext as _
+from flask_babel import lazy_gettext as _lazy
 
-from spanplat.errors import InvalidInput, NotFound
+from spanplat.errors import NotFound
 from spanplat.formats.charts import interval_bars
 from spanplat.formats.tables import Table
 from spanplat.services.campaigns import list_campaigns
-from spanplat.services.progress import coverage
+from spanplat.services.computations import Question
+from spanplat.services.generations.provenance import provenance_of_systems
+from spanplat.services.results import Result
 from spanplat.services.sides import Filters
-from spanplat.services.systems import SystemsOptions, compute_systems, stored_systems
+from spanplat.services.systems import SYSTEMS, SystemsOptions
 from spanplat.web.address import AddressQuery
+from spanplat.web.choices import filters_of
+from spanplat.web.computed import Part, answer, part_context
 from spanplat.web.downloads import chart_image, table_file
+from spanplat.web.explanations import EXPLANATIONS
 from spanplat.web.policy import policy
-from spanplat.web.session import database, reading
+from spanplat.web.session import reading
 
 blueprint = Blueprint("systems", __name__, url_prefix="/admin/systems")
 
@@ -45,35 +51,55 @@ class SystemsQuery(AddressQuery):
         return self.model_copy(update={"campaign": (slug, *others)}).arguments()
 
 
+def _context(_query: SystemsQuery, result: Result) -> dict[str, Any]:
+    names = {
+        _("Errors per output"): "per_output",
+        _("Error-free"): "error_free",
+        _("Score"): "score",
+        _("Order of the systems"): "rankings",
+        _("Intervals"): "interval",
+    }
+    meanings = [(title, EXPLANATIONS[name]) for title, name in names.items()]
+    systems = {system["system"] for one in result.value["campaigns"] for system in one["systems"]}
+    return {
+        "report": result.value,
+        "by_errors": by_errors,
+        "meanings": meanings,
+        "generated": provenance_of_systems(reading(), systems),
+    }
+
+
+PART = Part(
+    name="systems",
+    title=_lazy("Counting the errors of every system …"),
+    query=SystemsQuery,
+    template="systems/_report.html",
+    question=lambda query: Question(SYSTEMS, tuple(query.chosen), query.options()),
+    context=_context,
+    address=lambda query: url_for("systems.show", **query.arguments()),
+)
+
+
 @blueprint.get("")
 @policy("viewer")
 def show() -> str:
-    """Show the report; what is not stored yet is fetched by the page, or computed at once when the address says ``wait``."""
+    """Show the report as far as it is stored; the page asks for it otherwise."""
     query = SystemsQuery.from_request()
-    report = None
-    if query.chosen:
-        report = stored_systems(reading(), query.chosen, query.options())
-        if report is None and "wait" in request.args:
-            report = _report(query)
-    return render_template("systems/show.html", query=query, report=report, **_choices(query))
-
-
-@blueprint.get("/figures")
-@policy("viewer")
-def figures() -> str:
-    """Return the report as a fragment, computing it unless it is stored."""
-    query = SystemsQuery.from_request()
-    try:
-        return render_template("systems/_report.html", query=query, report=_report(query), by_errors=by_errors)
-    except InvalidInput as error:
-        return render_template("agreement/_nothing.html", reason=str(error))
+    campaigns = list_campaigns(reading())
+    chosen = [campaign for campaign in campaigns if campaign.slug in query.chosen]
+    return render_template(
+        "systems/show.html",
+        campaigns=campaigns,
+        filters=filters_of(chosen, query.dataset, query.split, query.system),
+        **(part_context(PART, query) if query.chosen else {"query": query}),
+    )
 
 
 @blueprint.get("/table/<name>")
 @policy("viewer")
 def table(name: str) -> Response:
     """Return a table of the report as a file."""
-    return table_file(_tables(_report(SystemsQuery.from_request())), name)
+    return table_file(_tables(answer(PART)[1]), name)
 
 
 @blueprint.get("/chart/<name>")
@@ -82,7 +108,7 @@ def chart(name: str) -> Response:
     """Draw the errors per output of the systems by the campaign named first."""
     if name != "errors":
         raise NotFound(f"there is no chart {name!r} here; choose errors")
-    first = _report(SystemsQuery.from_request())["campaigns"][0]
+    first = answer(PART)[1]["campaigns"][0]
     rows = [{"label": system["system"], **system["per_output"]} for system in by_errors(first)]
     return chart_image(interval_bars(rows, title=_("errors per output")), name)
 
@@ -90,10 +116,6 @@ def chart(name: str) -> Response:
 def by_errors(campaign: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the systems of one campaign, the best derived score first."""
     return sorted(campaign["systems"], key=lambda system: -system["score"]["value"])
-
-
-def _report(query: SystemsQuery) -> dict[str, Any]:
-    return compute_systems(database(), query.chosen, query.options())
 
 
 def _tables(report: Mapping[str, Any]) -> dict[str, Table]:
@@ -127,18 +149,3 @@ def _tables(report: Mapping[str, Any]) -> dict[str, Table]:
         "systems": Table("systems", [*head, *categories, *severities], rows, report["signature"]),
         "rankings": Table("rankings", ["campaign", "outputs", "systems", *names], agreement, report["signature"]),
     }
-
-
-def _choices(query: SystemsQuery) -> dict[str, Any]:
-    session = reading()
-    campaigns = list_campaigns(session)
-    chosen = [campaign for campaign in campaigns if campaign.slug in query.chosen]
-    filters: list[tuple[str, str, list[str], tuple[str, ...]]] = []
-    if chosen:
-        covered = coverage(session, chosen)
-        filters = [
-            ("dataset", _("Dataset"), covered.datasets, query.dataset),
-            ("split", _("Split"), covered.splits, query.split),
-            ("system", _("System"), covered.systems, query.system),
-        ]
-    return {"campaigns": campaigns, "filters": filters, "by_errors": by_errors}

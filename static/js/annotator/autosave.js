@@ -12,36 +12,39 @@ const KEEPALIVE_LIMIT = 60000;
 /**
  * What the annotator did, in the server's terms: code points, the quote of every span, categories by key.
  *
- * @param {string} text
- * @param {object[]} spans    of the text, in UTF-16 offsets
- * @param {object[]} carried  spans this page does not show, as the server gave them
- * @param {object} answers
+ * @param {Iterable<import("./store.js").Text>} texts
+ * @param {import("./store.js").ItemStore} store  its spans are in UTF-16 offsets; those it carries are as the server gave them
  * @param {"draft"|"complete"} status
  */
-export function encode(text, spans, carried, answers, status) {
-  const index = new OffsetIndex(text);
-  const own = spans.map(({ id: _id, start, end, ...fields }) => ({
-    ...fields,
-    start: index.toCodePoints(start),
-    end: index.toCodePoints(end),
-    text: text.slice(start, end),
-  }));
-  return { status, spans: [...own, ...carried], answers };
+export function encode(texts, { spans, carried, answers, dismissed }, status) {
+  const known = new Map(Array.from(texts, (text) => [text.key, { ...text, index: new OffsetIndex(text.text) }]));
+  const own = spans.map(({ id: _id, on, start, end, ...fields }) => {
+    const { text, index, side, output, field } = known.get(on);
+    return { ...fields, side, output, field, start: index.toCodePoints(start), end: index.toCodePoints(end), text: text.slice(start, end) };
+  });
+  return { status, spans: [...own, ...carried], dismissed, answers };
 }
 
-/** The server's terms back into the page's; spans of another text (the source, a second output) are carried along untouched. */
-export function decode(text, { spans, answers }) {
-  const index = new OffsetIndex(text);
-  const isShown = (span) => (span.side ?? "output") === "output" && !span.output;
-  return {
-    spans: spans.filter(isShown).map(({ text: _quote, start, end, ...fields }) => ({
-      ...withoutNulls(fields),
-      start: index.toUtf16(start),
-      end: index.toUtf16(end),
-    })),
-    carried: spans.filter((span) => !isShown(span)),
-    answers: { ...answers },
-  };
+/** The server's terms back into the page's; spans of a text that is not on the page are carried along untouched. */
+export function decode(texts, { spans, answers, dismissed = [] }) {
+  const known = Array.from(texts, (text) => ({ ...text, index: new OffsetIndex(text.text) }));
+  const shown = [];
+  const carried = [];
+  for (const span of spans) {
+    const place = known.find((text) => isIn(text, span));
+    if (!place) {
+      carried.push(span);
+      continue;
+    }
+    const { text: _quote, side: _side, output: _output, field: _field, start, end, ...fields } = span;
+    shown.push({ ...withoutNulls(fields), on: place.key, start: place.index.toUtf16(start), end: place.index.toUtf16(end) });
+  }
+  return { spans: shown, carried, answers: { ...answers }, dismissed: [...dismissed] };
+}
+
+function isIn(text, { side, output, field }) {
+  if ((side ?? "output") !== text.side) return false;
+  return text.side === "source" ? field === text.field : (output ?? 0) === text.output;
 }
 
 function withoutNulls(fields) {
@@ -76,7 +79,7 @@ class LocalCopies {
 /**
  * Sends drafts, one request at a time per item. Dispatches
  * `state` (detail: "saved" | "saving" | "offline" | "refused"), `acknowledged` (position, status, revision), `stale` (position),
- * `gone` (kept) and `refused` (position, message).
+ * `gone` (kept), `refused` (position, message) and `warning` (message: what a failed check tells the annotator).
  */
 export class Autosave extends EventTarget {
   #tracks = new Map();
@@ -167,13 +170,15 @@ export class Autosave extends EventTarget {
     }
   }
 
-  async #acknowledged(track, { revision }) {
+  async #acknowledged(track, { revision, warning, ended }) {
     const { status } = track.sending;
     track.revision = revision;
     track.sending = null;
     this.copies.write(track.position, track.pending && { revision, content: track.pending });
     this.dispatchEvent(new CustomEvent("acknowledged", { detail: { position: track.position, status, revision } }));
+    if (warning) this.dispatchEvent(new CustomEvent("warning", { detail: { message: warning } }));
     if (!this.isWaiting) this.#report("saved");
+    if (ended) this.dispatchEvent(new CustomEvent("gone", { detail: { kept: true } }));
   }
 
   async #refused(track, response) {
@@ -217,6 +222,10 @@ export class Autosave extends EventTarget {
 /** The part of a version that decides whether two are the same. */
 function comparable(content) {
   if (!content) return null;
-  const spans = content.spans.map((span) => [span.start, span.end, span.category, span.subcategory, span.severity, span.reason]);
-  return [spans.map((span) => span.map((value) => value ?? null)), content.status, Object.entries(content.answers).sort()];
+  const spans = content.spans.map(({ side, output, start, end, category, ...rest }) => {
+    const { field, subcategory, severity, reason, attributes, suggestion } = rest;
+    const details = [field, subcategory, severity, reason, attributes && Object.entries(attributes).sort(), suggestion];
+    return [side ?? "output", output ?? 0, start, end, category, ...details.map((value) => value ?? null)];
+  });
+  return [spans, content.status, Object.entries(content.answers).sort(), [...(content.dismissed ?? [])].sort()];
 }

@@ -13,11 +13,13 @@ const MOVES = {
 
 /**
  * Dispatches `move` (detail: the character or word now behind the caret) and `extend` after a change of the selection by keys, and
- * `enter` when Enter is pressed on a selection.
+ * `enter` when Enter is pressed.
  */
 export class Caret extends EventTarget {
   #offset = 0;
   #frame = 0;
+  /** Whether the next drawing brings the caret into sight: keys have moved it. What else happens leaves the page where it was scrolled to. */
+  #reveals = false;
 
   /**
    * @param {import("./painting.js").TextView} view
@@ -42,6 +44,24 @@ export class Caret extends EventTarget {
     this.#draw();
   }
 
+  /** Where the caret stands, or would stand if the text had the focus. */
+  get offset() {
+    return this.#focusOffset() ?? this.#offset;
+  }
+
+  /** Where the caret can be seen; null when it cannot. */
+  get shownAt() {
+    const isShown = document.activeElement === this.view.element && getSelection().isCollapsed;
+    return isShown ? this.#focusOffset() : null;
+  }
+
+  /** Moves the caret to a place in the text, which has the focus. */
+  jump(offset) {
+    this.#offset = offset;
+    this.#reveals = true;
+    this.restore();
+  }
+
   /** Where the caret stands when the text is focused next. */
   place(offset) {
     this.#offset = offset;
@@ -61,7 +81,7 @@ export class Caret extends EventTarget {
     const move = MOVES[event.key];
     if (event.key === "Enter" && !event.ctrlKey && !event.metaKey) {
       event.preventDefault();
-      if (!getSelection().isCollapsed) this.dispatchEvent(new Event("enter"));
+      this.dispatchEvent(new Event("enter"));
       return;
     }
     if (!move || event.altKey) return;
@@ -86,6 +106,7 @@ export class Caret extends EventTarget {
     this.#offset = after;
     if (extend) this.dispatchEvent(new Event("extend"));
     else this.dispatchEvent(new CustomEvent("move", { detail: this.#passed(before, after, unit) }));
+    this.#reveals = true;
     this.#draw();
   }
 
@@ -119,17 +140,13 @@ export class Caret extends EventTarget {
     this.mark.style.setProperty("left", `${box.x - frame.left}px`);
     this.mark.style.setProperty("top", `${box.top - frame.top}px`);
     this.mark.style.setProperty("height", `${box.height}px`);
-    this.mark.scrollIntoView({ block: "nearest" });
+    if (this.#reveals) this.mark.scrollIntoView({ block: "nearest" });
+    this.#reveals = false;
   }
 
   #boxAt(offset) {
-    const { text } = this.view;
-    const rects = this.view.rangeOf(offset, offset).getClientRects();
-    if (rects.length) return { x: rects[0].left, top: rects[0].top, height: rects[0].height };
+    const [box] = this.view.rangeOf(offset, offset).getClientRects();
     // Chromium gives no box for an empty range at some edges: take the side of a neighbouring character.
-    const after = offset < text.length;
-    const range = this.view.rangeOf(after ? offset : offset - 1, after ? offset + 1 : offset);
-    const box = range.getBoundingClientRect();
-    return { x: after ? box.left : box.right, top: box.top, height: box.height };
+    return box ? { x: box.left, top: box.top, height: box.height } : this.view.boxAt(offset);
   }
 }

@@ -44,9 +44,15 @@ export class Divider {
 
   #key(event) {
     const towardsEnd = getComputedStyle(this.panes).direction === "rtl" ? "ArrowLeft" : "ArrowRight";
-    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+    const moved = {
+      ArrowLeft: this.#share + (towardsEnd === "ArrowLeft" ? STEP : -STEP),
+      ArrowRight: this.#share + (towardsEnd === "ArrowRight" ? STEP : -STEP),
+      Home: LEAST,
+      End: MOST,
+    }[event.key];
+    if (moved === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    this.#share += event.key === towardsEnd ? STEP : -STEP;
+    this.#share = moved;
     this.#remember();
   }
 

@@ -1,12 +1,21 @@
 // From item to item: the numbered strip, back and next, what is still missing, the review before submitting, and the source beside the text.
 
 import { listMissing, QuestionForm } from "./questions.js";
-import { renderSource, SourceSearch } from "./source.js";
+import { SourcePane } from "./source.js";
 import { Stopwatch } from "./stopwatch.js";
+
+/** How often a page in view asks whether another device has saved something. */
+const OTHER_DEVICES_MS = 5000;
+
+/** How often the server hears that somebody is at work, who may be reading for long and has nothing to save. */
+const PRESENCE_MS = 60000;
 
 const byId = (id) => document.getElementById(id);
 
 export class Flow {
+  /** Position of the item that is being fetched. */
+  #going = null;
+
   /** @param {object} desk the item on the page, see main.js */
   constructor(desk) {
     const { campaign } = desk;
@@ -14,15 +23,20 @@ export class Flow {
     this.items = new Map(campaign.items.map((item) => [item.position, { ...item }]));
     this.order = campaign.items.map((item) => item.position);
     this.form = new QuestionForm(byId("questions"), campaign.questions, desk.store);
-    this.search = byId("find") && new SourceSearch(byId("source"), byId("find"), byId("found"));
+    this.source = new SourcePane(desk);
     desk.stopwatch = new Stopwatch();
     desk.status = () => (desk.complete && !this.#missing().length ? "complete" : "draft");
     desk.store.addEventListener("change", () => this.form.render());
     desk.autosave.addEventListener("acknowledged", ({ detail }) => this.#acknowledged(detail));
+    desk.autosave.addEventListener("acknowledged", () => this.#reachedServer());
     desk.autosave.addEventListener("stale", ({ detail }) => this.#reload(detail.position));
     this.#watchOtherTabs();
+    this.#watchOtherDevices();
+    this.#keepPlace();
     this.#bindButtons();
-    this.#show(campaign.current);
+    const last = this.#place();
+    this.#show(campaign.current, true);
+    if (last !== campaign.current.position && this.items.has(last)) this.go(last);
   }
 
   /** Completes the item and goes on; stays, and says why, when something is missing. */
@@ -35,8 +49,9 @@ export class Flow {
       this.desk.save();
     }
     const after = this.order[this.order.indexOf(this.desk.position) + 1];
-    if (after === undefined) await this.review();
-    else await this.go(after);
+    if (after !== undefined) await this.go(after);
+    else if (this.desk.campaign.practice) byId("submit-form").requestSubmit(); // one item, and its feedback comes next
+    else await this.review();
   }
 
   async back() {
@@ -45,20 +60,28 @@ export class Flow {
     if (before !== undefined) await this.go(before);
   }
 
+  /** Opens an item. What is open or on its way is not opened again: what was begun on it meanwhile would be interrupted. */
   async go(position) {
+    if (this.#going === position || (position === this.desk.position && !this.#reviewing())) return;
+    this.#going = position;
     this.desk.autosave.flush();
     const item = await this.#fetch(position);
+    if (this.#going !== position) return; // somewhere else was asked for since
+    this.#going = null;
     if (!item) return;
     this.#leaveReview();
     this.desk.message("");
     this.desk.open(item);
     this.#show(item);
     scrollTo(0, 0);
-    this.desk.announce(this.desk.t("item_opened", { number: this.#number(position), total: this.order.length }));
+    // What was being filled in belongs to the item before.
+    if (byId("marking").contains(document.activeElement)) byId("text").focus({ preventScroll: true });
+    this.desk.announce(this.desk.t("item_opened", { number: this.#number(position), total: this.order.length }) + (byId("task").hidden ? "" : ` ${byId("task-name").textContent}`));
   }
 
   /** Lists the items with their states before submitting. */
   async review() {
+    this.#going = null;
     await this.desk.autosave.flush();
     const { t } = this.desk;
     const open = this.order.filter((position) => this.items.get(position).status !== "complete");
@@ -69,8 +92,41 @@ export class Flow {
     byId("submit-batch").disabled = open.length > 0;
     document.body.classList.add("reviewing");
     byId("review").hidden = false;
+    this.#refreshStrip();
     this.desk.message("");
     byId("review").querySelector("h2").focus();
+  }
+
+  /** The same person may work on another device, or have done so before they came back to this page. */
+  #watchOtherDevices() {
+    const look = async () => {
+      if (document.hidden || this.desk.autosave.isWaiting) return;
+      const response = await fetch(`${this.desk.campaign.base}/items`, { cache: "no-store" }).catch(() => null);
+      if (response?.status === 410) return location.replace(this.desk.campaign.base);
+      if (!response?.ok) return;
+      this.#reachedServer();
+      for (const state of await response.json()) {
+        if (this.items.get(state.position).revision >= state.revision) continue;
+        this.#acknowledged(state);
+        if (state.position === this.desk.position && !this.desk.autosave.isWaiting) {
+          await this.#reload(state.position);
+          this.desk.message(this.desk.t("changed_elsewhere"));
+        }
+      }
+    };
+    addEventListener("focus", look);
+    document.addEventListener("visibilitychange", look);
+    setInterval(look, OTHER_DEVICES_MS);
+  }
+
+  #keepPlace() {
+    const { campaign, stopwatch } = this.desk;
+    let told = stopwatch.lastSign;
+    setInterval(() => {
+      if (stopwatch.lastSign === told) return;
+      told = stopwatch.lastSign;
+      fetch(`${campaign.base}/presence`, { method: "POST" }).catch(() => {}); // the next one may get through
+    }, PRESENCE_MS);
   }
 
   /** Another tab of the same annotator that saves an item tells the others, which then show it as it is now. */
@@ -105,15 +161,24 @@ export class Flow {
     else this.desk.message(this.desk.t("submit_offline"), "warning");
   }
 
-  async #fetch(position) {
-    try {
-      const response = await fetch(`${this.desk.campaign.base}/items/${position}`, { cache: "no-store" });
-      if (response.ok) return await response.json();
-      // Submitted, expired or withdrawn: the page at this address says which.
-      location.replace(this.desk.campaign.base);
-    } catch {
-      this.desk.message(this.desk.t("load_offline"), "warning"); // fetch rejects when no answer came
+  /** A message about a lost connection has had its time. */
+  #reachedServer() {
+    const { t } = this.desk;
+    if ([t("load_offline"), t("submit_offline")].includes(byId("message").textContent)) this.desk.message("");
+  }
+
+  async #fetch(position, isAgain = false) {
+    const address = `${this.desk.campaign.base}/items/${position}`;
+    const response = await fetch(address, { cache: "no-store" }).catch(() => null); // no answer
+    if (response?.ok) {
+      const item = await response.json();
+      // A save that was acknowledged while this answer was on its way is not in it.
+      const isOvertaken = item.revision < this.items.get(position).revision;
+      return isOvertaken && !isAgain ? this.#fetch(position, true) : item;
     }
+    const passing = !response || response.status >= 500 || response.status === 429;
+    if (passing) this.desk.message(this.desk.t("load_offline"), "warning");
+    else location.replace(this.desk.campaign.base); // submitted, expired or withdrawn: the page at this address says which
     return null;
   }
 
@@ -125,48 +190,66 @@ export class Flow {
     this.#show(item);
   }
 
-  #show(item) {
+  /** Position of the item that was open when this device left the page. */
+  #place() {
+    try {
+      return Number(this.desk.storage?.getItem(this.#placeKey));
+    } catch {
+      return NaN; // storage is blocked
+    }
+  }
+
+  #remember(position) {
+    try {
+      this.desk.storage?.setItem(this.#placeKey, position);
+    } catch {
+      // storage is blocked or full: the page then begins at the first item that is not done
+    }
+  }
+
+  get #placeKey() {
+    return `spanplat:${this.desk.campaign.base}:place`;
+  }
+
+  #show(item, isInPage = false) {
+    this.#remember(item.position);
     const number = this.#number(item.position);
     const { t, campaign, stopwatch } = this.desk;
     stopwatch.begin(item.seconds);
-    byId("progress").textContent = t("progress", { number, total: this.order.length });
-    byId("back").disabled = number === 1;
+    const { practice } = campaign;
+    byId("progress").textContent = practice ? t("practice", practice) : t("progress", { number, total: this.order.length });
     this.#showTask(item.item);
-    this.#showSecond(item.item.kind === "pair" ? item.item.outputs[1]?.text : undefined);
-    const pane = byId("source-pane");
-    const none = item.source === null || item.source === undefined;
-    pane.hidden = none;
-    document.body.classList.toggle("without-source", none);
-    if (!none) byId("source").replaceChildren(renderSource(item.source));
-    if (byId("find")?.value) this.search.search();
+    byId("text-title").textContent = t(item.item.outputs.length > 1 ? "first_text" : "text");
+    this.source.show(item, isInPage);
     this.form.render();
     this.#refreshStrip();
-    document.title = `${number}/${this.order.length} · ${campaign.title}`;
+    const place = practice ? t("practice", practice) : `${number}/${this.order.length}`;
+    document.title = `${place} · ${campaign.title}`;
   }
 
   /** What the item asks about, where that is not the whole text: an aspect, or one span to be judged. */
   #showTask({ aspect, judged }) {
     const { t } = this.desk;
-    const task = byId("task");
-    task.textContent = judged ? t("judge", { quote: judged.text, category: judged.category }) : (aspect?.name ?? "");
-    task.title = judged?.reason ?? aspect?.description ?? "";
+    byId("task").hidden = !judged && !aspect;
+    byId("task-name").textContent = judged ? t("judge", { quote: judged.text, category: judged.category }) : (aspect?.name ?? "");
+    byId("task-description").textContent = judged?.reason ?? aspect?.description ?? "";
   }
 
-  #showSecond(text) {
-    const section = byId("second");
-    section.hidden = text === undefined;
-    byId("second-text").textContent = text ?? "";
-  }
-
+  /** Shows where in the batch the annotator is, and what state each item is in. */
   #refreshStrip() {
+    const reviewing = this.#reviewing();
+    byId("back").disabled = !reviewing && this.#number(this.desk.position) === 1;
+    byId("to-review").toggleAttribute("aria-current", false);
+    if (reviewing) byId("to-review").setAttribute("aria-current", "step");
     for (const button of document.querySelectorAll("#strip button[data-position]")) {
       const position = Number(button.dataset.position);
       const { status } = this.items.get(position);
       button.dataset.status = status;
       button.toggleAttribute("aria-current", false);
-      if (position === this.desk.position && !this.#reviewing()) button.setAttribute("aria-current", "step");
+      if (position === this.desk.position && !reviewing) button.setAttribute("aria-current", "step");
       button.setAttribute("aria-label", this.desk.t("strip_item", { number: this.#number(position), state: this.#stateName(status) }));
     }
+    showInRow(byId("strip"));
   }
 
   #acknowledged({ position, status, revision }) {
@@ -181,7 +264,11 @@ export class Flow {
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = this.desk.t("review_item", { number: this.#number(position), state: this.#stateName(status) });
-    button.addEventListener("click", () => this.go(position));
+    button.addEventListener("click", async () => {
+      await this.go(position);
+      const [first] = status === "draft" && this.desk.position === position ? this.#missing() : [];
+      if (first) this.#pointTo(first);
+    });
     row.append(button);
     return row;
   }
@@ -192,13 +279,18 @@ export class Flow {
 
   #missing() {
     const { campaign, store } = this.desk;
-    return listMissing(campaign.questions, campaign, store.spans, store.answers);
+    const missing = listMissing(campaign.questions, campaign, store.spans, store.answers);
+    const [waiting] = campaign.suggestions === "required" ? store.pending : [];
+    return waiting ? [{ message: "missing_suggestion", values: { count: store.pending.length }, span: waiting.id }, ...missing] : missing;
   }
 
   #pointTo({ message, values, question, span, field }) {
     this.desk.message(this.desk.t(message, values), "warning");
     if (question !== undefined) this.form.focus(question);
-    else this.desk.list.focusMissing(span, field);
+    else {
+      this.desk.store.select(span);
+      this.desk.inspector.focus(field);
+    }
   }
 
   #number(position) {
@@ -214,4 +306,12 @@ export class Flow {
     byId("review").hidden = true;
     this.#refreshStrip();
   }
+}
+
+/** Scrolls a row, and nothing else, to its current entry. */
+function showInRow(row) {
+  const current = row.querySelector("[aria-current]");
+  const [outer, inner] = [row, current].map((element) => element.getBoundingClientRect());
+  if (inner.left < outer.left) row.scrollLeft += inner.left - outer.left;
+  else if (inner.right > outer.right) row.scrollLeft += inner.right - outer.right;
 }

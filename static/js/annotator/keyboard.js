@@ -2,60 +2,49 @@
 
 const TEXT_FIELDS = "input[type=text], input:not([type]), input[type=search], textarea, select, [contenteditable]";
 
-/**
- * @typedef {object} Actions  what the keys do; each returns nothing
- * @property {() => void} undo
- * @property {() => void} redo
- * @property {() => void} next
- * @property {() => void} remove     the selected span
- * @property {() => void} escape
- * @property {() => void} help
- * @property {() => void} instructions
- * @property {() => void} find
- * @property {(step: 1|-1) => void} step  to another span
- * @property {(character: string) => boolean} character  whether the character is a category's key and was used
- */
-
-/** @param {Actions} actions */
-export function bindShortcuts(actions) {
+/** @param {object} desk the item on the page, see main.js */
+export function bindShortcuts(desk) {
   document.addEventListener("keydown", (event) => {
     if (event.isComposing || event.defaultPrevented) return;
-    if (act(event, actions)) event.preventDefault();
+    if (act(event, desk)) event.preventDefault();
   });
 }
 
-function act(event, actions) {
+function act(event, desk) {
   const command = event.ctrlKey || event.metaKey;
-  if (event.key === "Escape") return done(actions.escape);
-  if (command && event.key === "Enter") return done(actions.next);
+  if (event.key === "Escape") return done(() => desk.escape());
+  if (command && event.key === "Enter") return done(() => desk.flow.then((flow) => flow.next()));
   if (event.target.matches?.(TEXT_FIELDS)) return false;
-  if (command) return actOnCommand(event, actions);
-  if (event.altKey) return false;
-  switch (event.key) {
-    case "Delete":
-    case "Backspace":
-      return done(actions.remove);
-    case "?":
-      return done(actions.help);
-    case "n":
-    case "p":
-      if (actions.character(event.key)) return true;
-      return done(() => actions.step(event.key === "n" ? 1 : -1));
-    case "i":
-    case "/":
-      if (actions.character(event.key)) return true;
-      return done(event.key === "i" ? actions.instructions : actions.find);
-    default:
-      return event.key.length === 1 && event.key !== " " && actions.character(event.key);
-  }
+  if (event.altKey) return isArrow(event.key) && desk.marks.resize(event);
+  if (command) return actOnCommand(event, desk);
+  if (event.key === "Delete" || event.key === "Backspace") return done(() => desk.marks.remove());
+  if (event.key.length !== 1 || event.key === " ") return false;
+  if (desk.suggestions?.key(event.key)) return true;
+  const category = desk.bar.byHotkey(event.key);
+  if (category) return done(() => desk.choose(category.key));
+  const action = LETTERS[event.key];
+  return Boolean(action) && done(() => action(desk));
 }
 
-function actOnCommand(event, actions) {
+/** What a letter does where no category has it. */
+const LETTERS = {
+  "?": (desk) => desk.panels.toggle("keys"),
+  "/": (desk) => desk.flow.then((flow) => flow.source.find()),
+  0: (desk) => desk.marks.missing(),
+  f: (desk) => desk.bar.focusFilter(),
+  i: (desk) => desk.panels.toggle("instructions"),
+  n: (desk) => desk.marks.step(1),
+  p: (desk) => desk.marks.step(-1),
+};
+
+function actOnCommand(event, desk) {
   const key = event.key.toLowerCase();
-  if (key === "z") return done(event.shiftKey ? actions.redo : actions.undo);
-  if (key === "y") return done(actions.redo);
+  if (key === "z") return done(() => (event.shiftKey ? desk.store.redo() : desk.store.undo()));
+  if (key === "y") return done(() => desk.store.redo());
   return false;
 }
+
+const isArrow = (key) => key === "ArrowLeft" || key === "ArrowRight";
 
 function done(action) {
   action();

@@ -1,13 +1,14 @@
-// The annotator's page: puts the parts together around one item. Moving between items stands in flow.js, which is loaded once the
-// first mark can be made.
+// The annotator's page: puts the parts together around one item. What is not needed for the first mark is loaded once it can be made:
+// moving between items (flow.js), the caret and the shortcuts, resizing, what is asked about a mark (inspector.js).
 
+import { OffsetIndex } from "../offsets.js";
 import { Autosave, decode, encode } from "./autosave.js";
 import { CategoryBar } from "./categories.js";
-import { bindShortcuts } from "./keyboard.js";
-import { TextView } from "./painting.js";
-import { TextSelection } from "./selection.js";
-import { shorten, SpanList } from "./span_list.js";
+import { isOmission } from "./painting.js";
+import { Snapper } from "./selection.js";
+import { SpanList } from "./span_list.js";
 import { ItemStore } from "./store.js";
+import { Surface } from "./surface.js";
 
 const byId = (id) => document.getElementById(id);
 const readJson = (id) => JSON.parse(byId(id).textContent);
@@ -26,23 +27,36 @@ function announce(text) {
   region.textContent = region.textContent === text ? `${text}\u00a0` : text;
 }
 
+/** The texts of an item that can be marked, in the order of the page. */
+function textsOf({ item, source_text: source }) {
+  const texts = item.outputs.map(({ text }, output) => ({ key: `output:${output}`, text, side: "output", output }));
+  if (source) texts.push({ key: "source", text: source.text, side: "source", field: source.field });
+  return texts;
+}
+
 /** Everything about the item on the page. */
 class Desk {
-  #painted = "";
-  caret = null;
+  inspector = null;
+  suggestions = null;
   stopwatch = null;
   position = null;
   complete = false;
+  /** Whether the next click places a mark where something is missing. */
+  placing = false;
   /** @type {() => "draft"|"complete"} what the item counts as after an edit; flow.js knows what is required */
   status = () => "draft";
 
   constructor() {
     Object.assign(this, { campaign, t, announce });
-    this.categories = new Map(campaign.categories.map((category, position) => [category.key, { ...category, position }]));
+    this.categories = new Map(campaign.categories.map((category) => [category.key, category]));
     this.noErrors = campaign.questions.find((question) => question.type === "no_errors");
+    this.snapper = new Snapper(campaign.language);
     this.store = new ItemStore({ overlap: campaign.overlap, categories: campaign.categories });
-    this.view = new TextView(byId("text"), this.categories);
-    this.selection = new TextSelection(this.view, campaign);
+    /** Where texts stand on the page, by key. */
+    this.surfaces = new Map();
+    for (const [key, id] of [["output:0", "text"], ["output:1", "second-text"], ["source", "source-text"]]) {
+      if (byId(id)) this.surfaces.set(key, new Surface(byId(id), campaign, this.snapper));
+    }
     this.bar = new CategoryBar(byId("categories"), byId("chooser"), campaign.categories);
     this.list = new SpanList(byId("spans"), byId("no-spans"), this.store, campaign, t);
     this.storage = safeStorage();
@@ -54,34 +68,53 @@ class Desk {
   /** Shows an item as the server gave it, or the copy of it that this device still has to send. */
   open(item) {
     const { content, left } = this.autosave.open(item);
+    const texts = textsOf(item);
     this.position = item.position;
     this.complete = (content.status ?? item.status) === "complete";
     this.bar.closeChooser();
-    this.selection.clear();
-    this.store.load({ text: item.text, ...decode(item.text, left ?? content) });
+    this.place(false);
+    const judged = placeOfJudged(item.item.judged, texts);
+    for (const [key, surface] of this.surfaces) {
+      surface.take(texts.find((text) => text.key === key) ?? null, judged?.on === key ? judged : null);
+    }
+    const { spans: suggestions } = decode(texts, { spans: (item.suggestions ?? []).map(asSuggestion), answers: {} });
+    this.store.load({ texts, suggestions, ...decode(texts, left ?? content) });
     if (left) {
       // Somebody, perhaps in another tab, saved meanwhile: theirs is shown, one undo brings back what was only here.
-      this.store.replace(decode(item.text, content));
+      this.store.replace(decode(texts, content));
       this.message(t("stale"), "warning");
     }
   }
 
-  mark(stretch, key) {
-    const whole = this.categories.get(key).exclusive;
-    const { start, end } = whole ? { start: 0, end: this.store.text.length } : stretch;
-    this.selection.clear();
-    this.bar.closeChooser();
-    this.caret?.place(end);
-    const { span, refused } = this.store.add({ start, end, category: key });
-    if (refused) return this.refuse(refused);
-    const quote = shorten(this.store.text.slice(start, end));
-    announce(t("marked", { quote, category: this.categories.get(key).name }));
-    this.message("");
-    this.list.scrollTo(span.id);
-    if (this.noErrors && this.store.answers[this.noErrors.key]) {
-      this.store.answer(this.noErrors.key, false);
-      this.message(t("box_unticked"));
+  /** The stretch that is selected, in whichever text; null when there is none. */
+  get stretch() {
+    for (const [on, surface] of this.surfaces) {
+      const stretch = surface.text && surface.selection.current();
+      if (stretch) return { on, ...stretch };
     }
+    return null;
+  }
+
+  /** @param {{on: string, start: number, end: number}} stretch */
+  mark(stretch, key) {
+    const { on } = stretch;
+    const whole = this.categories.get(key).exclusive;
+    const { start, end } = whole ? { start: 0, end: this.store.texts.get(on).text.length } : stretch;
+    this.#leaveSelection();
+    this.surfaces.get(on).caret?.place(end);
+    const { span, refused } = this.store.add({ on, start, end, category: key });
+    if (refused) return this.refuse(refused);
+    announce(t("marked", { quote: this.list.spoken(span), category: this.categories.get(key).name }));
+    this.message("");
+    if (this.list.asksAbout(span)) this.store.select(span.id);
+    this.untickBox();
+  }
+
+  /** "Nothing to mark" and a mark exclude each other. */
+  untickBox() {
+    if (!this.noErrors || !this.store.answers[this.noErrors.key]) return;
+    this.store.answer(this.noErrors.key, false);
+    this.message(t("box_unticked"));
   }
 
   refuse(reason) {
@@ -97,14 +130,26 @@ class Desk {
 
   #listen() {
     this.store.addEventListener("change", (event) => this.#changed(event.detail.origin));
-    this.store.addEventListener("select", () => this.#render());
-    this.selection.addEventListener("pick", ({ detail }) => this.#picked(detail));
-    this.selection.addEventListener("tap", ({ detail }) => this.#tapped(detail.offset));
-    this.bar.addEventListener("choose", ({ detail }) => this.choose(detail.key));
-    this.list.list.addEventListener("refused", ({ detail }) => this.refuse(detail));
+    this.store.addEventListener("select", () => this.#selected());
+    for (const surface of this.surfaces.values()) {
+      surface.selection.addEventListener("pick", ({ detail }) => this.#picked(surface, detail));
+      surface.selection.addEventListener("tap", ({ detail }) => this.#tapped(surface, detail));
+    }
+    this.bar.addEventListener("choose", ({ detail }) => this.#chosen(detail.key));
     this.autosave.addEventListener("state", ({ detail }) => showSaveState(detail));
     this.autosave.addEventListener("refused", ({ detail }) => this.message(t("save_refused", { why: detail.message }), "warning"));
     this.autosave.addEventListener("gone", () => location.replace(campaign.base));
+    this.autosave.addEventListener("warning", ({ detail }) => warn(detail.message));
+  }
+
+  /** Shows the selected span, on a phone on the other side of the page perhaps. */
+  async #selected() {
+    this.render();
+    const span = this.store.find(this.store.selected);
+    const surface = span && this.surfaces.get(span.on);
+    if (!surface) return;
+    if (!surface.isShown) (await this.flow).source.turn(surface.text.side === "source" ? "source" : "text");
+    surface.reveal(span);
   }
 
   #changed(origin) {
@@ -112,66 +157,99 @@ class Desk {
       this.complete = this.status() === "complete";
       this.save();
     }
-    this.#render();
+    this.render();
   }
 
   save() {
-    const { text, spans, carried, answers } = this.store;
-    const content = encode(text, spans, carried, answers, this.complete ? "complete" : "draft");
+    const content = encode(this.store.texts.values(), this.store, this.complete ? "complete" : "draft");
     this.autosave.schedule(this.position, { ...content, seconds: this.stopwatch?.seconds });
   }
 
-  #render() {
-    const { text, spans, selected } = this.store;
-    const picture = JSON.stringify([text, selected, spans.map(({ start, end, category }) => [start, end, category])]);
-    if (picture !== this.#painted) {
-      this.view.paint(text, spans, selected);
-      this.caret?.restore();
-      this.#painted = picture;
-    }
+  render() {
+    const { spans, shown, selected } = this.store;
     this.list.render();
+    this.inspector?.render();
+    this.suggestions?.render();
     byId("undo").disabled = !this.store.canUndo;
     byId("redo").disabled = !this.store.canRedo;
     byId("span-count").textContent = spans.length ? `(${spans.length})` : "";
+    // Last, for putting the caret back lays the page out: once, with everything else in its place.
+    for (const surface of this.surfaces.values()) surface.paint(shown, selected);
   }
 
-  #picked({ start, end, touch }) {
-    if (this.bar.armed && !touch) this.mark({ start, end }, this.bar.armed);
-    else this.chooseAt({ start, end });
+  #picked(surface, { start, end, touch }) {
+    this.place(false);
+    this.markOrChoose({ on: surface.key, start, end }, { ask: touch });
   }
 
-  /** Asks for a category beside the selection. */
+  /** Marks with the chosen category, or the only one there is for this text; else asks for one. */
+  markOrChoose(stretch, { ask = false, focus = false } = {}) {
+    const fitting = this.#fitting(stretch.on);
+    const armed = fitting.find(({ key }) => key === this.bar.armed) ?? (fitting.length === 1 ? fitting[0] : null);
+    if (armed && !ask) return this.mark(stretch, armed.key);
+    if (fitting.length) return this.chooseAt(stretch, { focus });
+    if (campaign.categories.length) this.refuse(this.store.texts.get(stretch.on).side === "source" ? "refused_source" : "refused_output");
+  }
+
+  #fitting(on) {
+    return campaign.categories.filter((category) => this.surfaces.get(on).allows(category));
+  }
+
+  /** Asks for a category beside a stretch, which stays chosen meanwhile. */
   chooseAt(stretch, { focus = false } = {}) {
-    if (!campaign.categories.length) return;
-    this.bar.openChooser(this.view.rangeOf(stretch.start, stretch.end), { focus });
-    announce(t("selected", { quote: shorten(this.store.text.slice(stretch.start, stretch.end)) }));
+    const { selection, view } = this.surfaces.get(stretch.on);
+    selection.hold(stretch);
+    this.bar.openChooser(view.rangeOf(stretch.start, stretch.end), this.#fitting(stretch.on), { focus });
+    announce(t("selected", { quote: this.list.spoken(stretch) }));
   }
 
   /** A click on marked text selects the shortest span there, a further click the next longer. */
-  #tapped(offset) {
+  #tapped(surface, { offset, omission, exact }) {
     this.bar.closeChooser();
-    const here = this.store.spans.filter((span) => span.start <= offset && offset <= span.end);
+    for (const other of this.surfaces.values()) if (other !== surface) other.selection.clear();
+    if (this.placing) return this.markMissing(surface, offset, { exact });
+    const own = this.store.shown.filter((span) => span.on === surface.key);
+    const here = own.filter((span) => (omission ? isOmission(span) && span.start === offset : span.start <= offset && offset <= span.end));
     here.sort((a, b) => Number(b.start < offset && offset < b.end) - Number(a.start < offset && offset < a.end) || a.end - a.start - (b.end - b.start));
     const now = here.findIndex((span) => span.id === this.store.selected);
     const next = here[(now + 1) % here.length];
     this.store.select(next?.id ?? null);
-    if (next) this.#announceSpan(next);
+    if (next) this.announceSpan(next);
   }
 
-  #announceSpan(span) {
-    const quote = shorten(this.store.text.slice(span.start, span.end));
-    announce(t("span_selected", { quote, category: this.categories.get(span.category).name }));
+  /** Waits for a click on the place where something is missing, or stops waiting. */
+  place(placing) {
+    this.placing = placing;
+    byId("missing")?.setAttribute("aria-pressed", String(placing));
+    document.body.classList.toggle("placing", placing);
+    if (placing) this.message(t("place_missing"));
+  }
+
+  /** Marks that something is missing between two units of a text. */
+  markMissing(surface, offset, { exact = false, focus = false } = {}) {
+    const { text, key } = surface.text;
+    const at = this.snapper.nearest(text, offset, exact || campaign.granularity === "sentence" ? "character" : campaign.granularity);
+    this.place(false);
+    this.message("");
+    this.markOrChoose({ on: key, start: at, end: at }, { focus });
+  }
+
+  /** Tells which span is selected now, after what was just done. */
+  announceSpan(span, said = "") {
+    const values = { quote: this.list.spoken(span), category: this.categories.get(span.category).name };
+    announce(`${said} ${t(span.suggested ? "suggestion_selected" : "span_selected", values)}`.trim());
     this.list.scrollTo(span.id);
   }
 
   /** A category was asked for: mark what is selected, change the selected span, or make it the next drag's. */
   choose(key) {
-    const stretch = this.selection.current();
+    const { stretch } = this;
     if (stretch) return this.mark(stretch, key);
+    if (this.store.findPending(this.store.selected)) return this.suggestions.change({ category: key });
     if (this.store.selected !== null) {
       const { refused, span } = this.store.change(this.store.selected, { category: key });
       if (refused) this.refuse(refused);
-      else if (span) this.#announceSpan(span);
+      else if (span) this.announceSpan(span);
       return;
     }
     const armed = this.bar.armed === key && campaign.categories.length > 1 ? null : key;
@@ -179,34 +257,48 @@ class Desk {
     announce(armed ? t("armed", { category: this.categories.get(key).name }) : t("disarmed"));
   }
 
-  step(step) {
-    const { spans, selected } = this.store;
-    if (!spans.length) return;
-    const now = spans.findIndex((span) => span.id === selected);
-    const next = spans[now < 0 ? (step > 0 ? 0 : spans.length - 1) : (now + step + spans.length) % spans.length];
-    this.store.select(next.id);
-    this.list.focus(next.id);
-    this.#announceSpan(next);
+  /** A category was picked with the pointer or in a field: keys go on in the text. */
+  #chosen(key) {
+    const on = this.stretch?.on ?? "output:0";
+    const leaves = byId("chooser").contains(document.activeElement) || this.bar.leaveFilter();
+    this.choose(key);
+    if (leaves) this.surfaces.get(on).element.focus({ preventScroll: true });
   }
 
-  removeSelected() {
-    const span = this.store.find(this.store.selected);
-    if (!span) return;
-    this.store.remove(span.id);
-    announce(t("deleted", { quote: shorten(this.store.text.slice(span.start, span.end)) }));
+  #leaveSelection() {
+    this.bar.closeChooser();
+    for (const surface of this.surfaces.values()) surface.selection.clear();
   }
 
   /** Leaves what is open, one thing at a time; the text stays untouched. */
   escape() {
-    if (closePanel()) return;
-    if (this.bar.chooserIsOpen || this.selection.current()) {
+    if (this.panels?.close()) return;
+    if (this.placing) {
+      this.place(false);
+      this.message("");
+    } else if (this.bar.chooserIsOpen || this.stretch) {
+      const { stretch } = this;
       const inside = byId("chooser").contains(document.activeElement);
-      this.bar.closeChooser();
-      this.selection.clear();
-      if (inside) byId("text").focus();
-    } else if (this.store.selected !== null) this.store.select(null);
+      this.#leaveSelection();
+      if (inside) this.surfaces.get(stretch?.on ?? "output:0").element.focus();
+    } else if (this.bar.leaveFilter()) this.surfaces.get("output:0").element.focus({ preventScroll: true });
+    else if (this.inspector?.leave()) return;
+    else if (this.store.selected !== null) this.store.select(null);
     else if (campaign.categories.length > 1) this.bar.arm(null);
   }
+}
+
+/** A suggestion in the shape of the span it would be. */
+function asSuggestion({ number, ...span }) {
+  return { ...span, suggestion: number };
+}
+
+/** The span an item asks about, in the page's offsets; null where it stands in no text of the page. */
+function placeOfJudged(judged, texts) {
+  const text = judged && texts.find(({ side }) => side === judged.side);
+  const index = text && new OffsetIndex(text.text);
+  if (!text || judged.end > index.length) return null; // imported spans may lie anywhere
+  return { on: text.key, start: index.toUtf16(judged.start), end: index.toUtf16(judged.end) };
 }
 
 /** The browser's storage, or null where it is blocked (some browsers throw on access, in frames above all). */
@@ -224,81 +316,55 @@ function showSaveState(state) {
   element.dataset.state = state;
 }
 
-/** Panels (instructions, keys) stand beside the work and cover nothing of it for good. */
-function togglePanel(id) {
-  const panel = byId(id);
-  const opening = panel.hidden;
-  closePanel();
-  if (!opening) return;
-  panel.hidden = false;
-  document.querySelector(`[aria-controls="${id}"]`).setAttribute("aria-expanded", "true");
-  panel.querySelector("h2").focus();
+async function loadRest(desk) {
+  const [{ bindShortcuts }, { Panels }, { Caret }, { Inspector }, { Marks }] = await Promise.all([
+    import("./keyboard.js"),
+    import("./panels.js"),
+    import("./caret.js"),
+    import("./inspector.js"),
+    import("./marks.js"),
+  ]);
+  desk.panels = new Panels();
+  desk.inspector = new Inspector(byId("inspector"), desk);
+  desk.marks = new Marks(desk);
+  if (campaign.suggestions) desk.suggestions = new (await import("./suggestions.js")).Suggestions(desk);
+  for (const surface of desk.surfaces.values()) desk.marks.follow(surface, new Caret(surface.view, surface.frame.querySelector(".caret")));
+  bindShortcuts(desk);
+  desk.render();
 }
 
-function closePanel() {
-  const open = document.querySelector(".panel:not([hidden])");
-  if (!open) return false;
-  open.hidden = true;
-  const opener = document.querySelector(`[aria-controls="${open.id}"]`);
-  opener.setAttribute("aria-expanded", "false");
-  opener.focus();
-  return true;
+/** Shows what a failed check tells the annotator, until they have read it. */
+function warn(message) {
+  const bar = byId("warning");
+  bar.querySelector("p").textContent = message;
+  bar.querySelector("button").onclick = () => (bar.hidden = true);
+  bar.hidden = false;
 }
 
-function bindPanels() {
-  for (const opener of document.querySelectorAll("[aria-controls][data-panel]")) {
-    opener.addEventListener("click", () => togglePanel(opener.getAttribute("aria-controls")));
-  }
-  for (const close of document.querySelectorAll(".panel .close")) close.addEventListener("click", closePanel);
-  byId("start")?.addEventListener("click", () => {
-    document.body.classList.remove("reading");
-    byId("opening").remove();
-    scrollTo(0, 0);
-    byId("text").focus();
-  });
-}
-
-async function loadCaret(desk) {
-  const { Caret } = await import("./caret.js");
-  desk.caret = new Caret(desk.view, byId("caret"));
-  desk.caret.addEventListener("move", ({ detail }) => announce(detail));
-  desk.caret.addEventListener("extend", () => {
-    const stretch = desk.selection.current();
-    if (stretch) announce(desk.store.text.slice(stretch.start, stretch.end));
-  });
-  desk.caret.addEventListener("enter", () => {
-    const stretch = desk.selection.current();
-    if (stretch && desk.bar.armed) desk.mark(stretch, desk.bar.armed);
-    else if (stretch) desk.chooseAt(stretch, { focus: true });
-  });
+/** What needs the modules that come late can be used now; nothing clicked before is lost, for nothing could be. */
+function allow() {
+  for (const part of document.querySelectorAll("[data-waits]")) part.inert = false;
+  document.body.dataset.ready = "";
 }
 
 function start() {
   const desk = new Desk();
-  bindPanels();
   for (const swatch of document.querySelectorAll("[data-color]")) swatch.style.setProperty("--c", swatch.dataset.color);
+  if (byId("start")) byId("start").disabled = false;
+  byId("start")?.addEventListener("click", () => {
+    document.body.classList.remove("reading");
+    byId("opening").remove();
+    scrollTo(0, 0);
+    byId("text").focus({ preventScroll: true }); // a text longer than the page would push its head out of sight
+  });
   byId("undo").addEventListener("click", () => desk.store.undo());
   byId("redo").addEventListener("click", () => desk.store.redo());
+  byId("missing")?.addEventListener("mousedown", (event) => event.preventDefault());
+  byId("missing")?.addEventListener("click", () => desk.marks?.missing());
   desk.open(campaign.current);
-  const flow = import("./flow.js").then(({ Flow }) => new Flow(desk));
-  bindShortcuts({
-    undo: () => desk.store.undo(),
-    redo: () => desk.store.redo(),
-    next: () => flow.then((loaded) => loaded.next()),
-    remove: () => desk.removeSelected(),
-    escape: () => desk.escape(),
-    help: () => togglePanel("keys"),
-    instructions: () => togglePanel("instructions"),
-    find: () => byId("find")?.focus(),
-    step: (step) => desk.step(step),
-    character: (character) => {
-      const category = desk.bar.byHotkey(character);
-      if (category) desk.choose(category.key);
-      return Boolean(category);
-    },
-  });
-  loadCaret(desk);
-  import("./divider.js").then(({ Divider }) => new Divider(byId("divider"), byId("work"), desk.storage));
+  desk.flow = import("./flow.js").then(({ Flow }) => new Flow(desk));
+  const divider = import("./divider.js").then(({ Divider }) => new Divider(byId("divider"), byId("work"), desk.storage));
+  Promise.all([desk.flow, loadRest(desk), divider]).then(allow, () => desk.message(t("not_loaded"), "warning"));
 }
 
 start();

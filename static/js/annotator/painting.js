@@ -1,8 +1,12 @@
 // Paints spans into the text. The element's text content is the stored text and nothing else, so that offsets can be read from it:
-// a covered stretch is a <mark>, lines and labels are drawn by CSS.
+// a covered stretch is a <mark>, an omission an empty one; lines, labels and wedges are drawn by CSS.
 
 /** How the line under a category looks besides its colour, so that colour is never the only sign. */
 const PATTERNS = 3;
+/** Colours repeat after so many categories; their patterns then go on by one, so that no two look the same. */
+const PALETTE = 12;
+/** A block is longer than this: lists of short lines need no block for each. */
+const BLOCK_LENGTH = 300;
 
 /**
  * Gives every span a lane, so that overlapping spans are underlined at different heights. Spans are taken from left to right, the longer
@@ -24,19 +28,24 @@ export function assignLanes(spans) {
 }
 
 /**
- * Cuts the text where a span starts or ends.
+ * Cuts the text where a span starts or ends. Where something is missing there is an empty stretch.
  *
  * @param {number} length of the text
  * @param {{id: number, start: number, end: number}[]} spans
+ * @param {number[]} further offsets to cut at
  * @returns {{start: number, end: number, spans: object[]}[]} stretches in order, each with the spans that cover it
  */
-export function cutIntoStretches(length, spans) {
-  const cuts = [...new Set([0, length, ...spans.flatMap((span) => [span.start, span.end])])].sort((a, b) => a - b);
+export function cutIntoStretches(length, spans, further = []) {
+  const cuts = [...new Set([0, length, ...further, ...spans.flatMap((span) => [span.start, span.end])])].sort((a, b) => a - b);
+  const omissions = spans.filter(isOmission);
   const waiting = spans.filter((span) => span.start < span.end).sort((a, b) => a.start - b.start);
   const stretches = [];
   let next = 0;
   let open = [];
-  for (let i = 0; i + 1 < cuts.length; i++) {
+  for (let i = 0; i < cuts.length; i++) {
+    const here = omissions.filter((span) => span.start === cuts[i]);
+    if (here.length) stretches.push({ start: cuts[i], end: cuts[i], spans: here });
+    if (i + 1 === cuts.length) break;
     open = open.filter((span) => span.end > cuts[i]);
     while (next < waiting.length && waiting[next].start <= cuts[i]) open.push(waiting[next++]);
     stretches.push({ start: cuts[i], end: cuts[i + 1], spans: [...open] });
@@ -44,9 +53,32 @@ export function cutIntoStretches(length, spans) {
   return stretches;
 }
 
+/**
+ * Cuts a text behind line feeds into blocks, so that a change is laid out and drawn within the block it is in and not in all of a long text.
+ * No block ends with an empty line: Chromium's caret, moving up, would pass over it.
+ *
+ * @param {string} text
+ * @returns {number[]} where blocks begin; the first begins at 0
+ */
+export function blockStarts(text) {
+  const starts = [0];
+  for (let end = text.indexOf("\n") + 1; end > 0 && end < text.length; end = text.indexOf("\n", end) + 1) {
+    if (end - starts.at(-1) > BLOCK_LENGTH && text[end - 2] !== "\n") starts.push(end);
+  }
+  return starts;
+}
+
+/**
+ * What a block shows, in order: a piece per stretch.
+ * @typedef {{element: HTMLElement, pieces: {start: number, look: string, node: Text, element: Node}[]}} Block
+ */
+
 /** The text on the page: paints spans and translates between offsets and places in the DOM. */
 export class TextView {
-  /** What is in the element, in order: a piece per stretch. @type {{start: number, look: string, node: Text, element: Node}[]} */
+  /** Where blocks begin. @type {number[]} */
+  #starts = [];
+  /** @type {Block[]} */
+  #blocks = [];
   #pieces = [];
 
   /**
@@ -59,58 +91,100 @@ export class TextView {
     this.text = "";
   }
 
-  /** Shows the spans. Only the stretches that look different from before are made anew, so that long texts stay quick. */
-  paint(text, spans, selected) {
-    const lanes = assignLanes(spans);
-    const depth = Math.max(0, ...lanes.values()) + 1;
-    this.element.style.setProperty("--lanes", String(Math.max(2, depth)));
-    const stretches = cutIntoStretches(text.length, spans);
+  /**
+   * Shows the spans. Only the stretches that look different from before are made anew, so that long texts stay quick.
+   *
+   * @param {string} text
+   * @param {object[]} spans
+   * @param {number|null} selected id of the span that stands out
+   * @param {{start: number, end: number}|null} judged a stretch the item asks about
+   */
+  paint(text, spans, selected, judged = null) {
+    if (text !== this.text || !this.#blocks.length) this.#begin(text);
+    const lanes = assignLanes(spans.filter((span) => !isOmission(span)));
+    const starts = this.#starts;
+    // The line feed at the end of a block is a node of its own: moving up from the next block, Chromium's caret passes over the last one.
+    const edges = starts.slice(1).flatMap((start) => [start - 1, start]);
+    const stretches = cutIntoStretches(text.length, spans, judged ? [...edges, judged.start, judged.end] : edges);
+    let from = 0;
+    this.#blocks.forEach((block, number) => {
+      let to = from;
+      while (to < stretches.length && !(stretches[to].start >= starts[number + 1])) to++;
+      this.#paintBlock(block, stretches.slice(from, to), { lanes, selected, judged });
+      from = to;
+    });
+    this.#pieces = this.#blocks.flatMap(({ pieces }) => pieces);
+  }
+
+  /** Makes a block for each part of a text. */
+  #begin(text) {
+    this.text = text;
+    this.#starts = blockStarts(text);
+    this.#blocks = this.#starts.map(() => {
+      const element = document.createElement("span");
+      element.className = "block";
+      return { element, pieces: [] };
+    });
+    this.element.replaceChildren(...this.#blocks.map(({ element }) => element));
+  }
+
+  #paintBlock(block, stretches, { lanes, selected, judged }) {
+    const { pieces: before } = block;
+    for (const stretch of stretches) stretch.judged = Boolean(judged) && judged.start <= stretch.start && stretch.end <= judged.end;
     const looks = stretches.map((stretch) => this.#look(stretch, lanes, selected));
-    const before = text === this.text ? this.#pieces : [];
-    if (!before.length) this.element.replaceChildren();
     const shorter = Math.min(before.length, looks.length);
     let head = 0;
     while (head < shorter && before[head].look === looks[head]) head++;
+    if (head === before.length && head === looks.length) return;
     let tail = 0;
     while (tail < shorter - head && before.at(-1 - tail).look === looks.at(-1 - tail)) tail++;
     const fresh = stretches.slice(head, stretches.length - tail).map((stretch, i) => {
-      const node = document.createTextNode(text.slice(stretch.start, stretch.end));
-      const element = stretch.spans.length ? this.#mark(node, stretch, lanes, selected) : node;
+      const node = document.createTextNode(this.text.slice(stretch.start, stretch.end));
+      const element = stretch.spans.length || stretch.judged ? this.#mark(node, stretch, lanes, selected) : node;
       return { start: stretch.start, look: looks[head + i], node, element };
     });
     const kept = before.slice(before.length - tail);
     for (const piece of before.slice(head, before.length - tail)) piece.element.remove();
     const place = document.createDocumentFragment();
     place.append(...fresh.map((piece) => piece.element));
-    this.element.insertBefore(place, kept[0]?.element ?? null);
-    this.text = text;
-    this.#pieces = [...before.slice(0, head), ...fresh, ...kept];
+    block.element.insertBefore(place, kept[0]?.element ?? null);
+    block.pieces = [...before.slice(0, head), ...fresh, ...kept];
   }
 
   /** Everything that decides how a stretch is drawn, as a string to compare. */
-  #look({ start, end, spans }, lanes, selected) {
-    const lines = spans.map((span) => [span.category, lanes.get(span.id), span.start === start, span.id === selected && span.end === end]);
+  #look({ start, end, spans, judged }, lanes, selected) {
+    const lines = spans.map((span) => [span.category, lanes.get(span.id), span.start === start, span.id === selected && span.end === end, span.suggested]);
     const innermost = innermostOf(spans)?.category;
-    return JSON.stringify([start, end, lines, innermost, spans.some((span) => span.id === selected)]);
+    return JSON.stringify([start, end, lines, innermost, judged, spans.map((span) => span.id === selected)]);
   }
 
   #mark(node, stretch, lanes, selected) {
+    const { spans } = stretch;
     const mark = document.createElement("mark");
-    const lines = stretch.spans.map((span) => this.#line(span, lanes.get(span.id)));
-    const chosen = stretch.spans.find((span) => span.id === selected);
-    mark.style.setProperty("--c", this.categories.get((chosen ?? innermostOf(stretch.spans)).category).color);
+    mark.append(node);
+    mark.classList.toggle("judged", stretch.judged);
+    if (!spans.length) return mark;
+    const chosen = spans.find((span) => span.id === selected);
+    mark.style.setProperty("--c", this.categories.get((chosen ?? innermostOf(spans)).category).color);
+    mark.classList.toggle("selected", Boolean(chosen));
+    mark.classList.toggle("suggested", spans.every((span) => span.suggested));
+    const starting = spans.filter((span) => span.start === stretch.start);
+    if (starting.length) mark.dataset.label = starting.map((span) => this.#label(span)).join("·");
+    if (stretch.start === stretch.end) {
+      mark.className += " omission";
+      return mark;
+    }
+    // A mark is as deep as its own lowest line: only the lines of text where spans pile up stand further apart.
+    mark.style.setProperty("--lanes", String(Math.max(...spans.map((span) => lanes.get(span.id))) + 1));
+    const lines = spans.map((span) => this.#line(span, lanes.get(span.id)));
     mark.style.setProperty("background-image", lines.map((line) => line.image).join(","));
     mark.style.setProperty("background-position", lines.map((line) => line.place).join(","));
-    const starting = stretch.spans.filter((span) => span.start === stretch.start);
-    if (starting.length) mark.dataset.label = starting.map((span) => this.#label(span)).join("·");
-    mark.classList.toggle("selected", Boolean(chosen));
-    mark.append(node);
     return mark;
   }
 
   #label(span) {
     const category = this.categories.get(span.category);
-    return category.hotkey ?? category.name.slice(0, 2);
+    return (category.hotkey ?? category.name.slice(0, 2)) + (span.suggested ? "?" : "");
   }
 
   #line(span, lane) {
@@ -118,7 +192,7 @@ export class TextView {
     const color = `color-mix(in oklab, ${category.color} var(--line-share), var(--line-mix))`;
     const stripes = [`${color} 0 100%`, `${color} 0 7px, transparent 7px 10px`, `${color} 0 3px, transparent 3px 6px`];
     return {
-      image: `repeating-linear-gradient(90deg, ${stripes[category.position % PATTERNS]})`,
+      image: `repeating-linear-gradient(90deg, ${stripes[(category.position + Math.floor(category.position / PALETTE)) % PATTERNS]})`,
       place: `0 calc(100% - (var(--lanes) - 1 - ${lane}) * var(--lane))`,
     };
   }
@@ -140,12 +214,54 @@ export class TextView {
     return piece ? [piece.node, Math.min(offset - piece.start, piece.node.length)] : [this.element, 0];
   }
 
+  /** Offset of the character edge nearest to a point of the window; null outside the text. */
+  offsetAt(x, y) {
+    const place = document.caretPositionFromPoint?.(x, y);
+    if (place) return this.offsetOf(place.offsetNode, place.offset);
+    const range = document.caretRangeFromPoint?.(x, y); // Safari
+    return range ? this.offsetOf(range.startContainer, range.startOffset) : null;
+  }
+
+  /**
+   * Where an offset stands in the window, beside the character before or after it (which differs where a line or a writing direction
+   * ends between the two).
+   *
+   * @param {number} offset
+   * @param {"before"|"after"} neighbour
+   * @returns {{x: number, top: number, height: number, rightwards: boolean}} and whether that character runs from left to right
+   */
+  boxAt(offset, neighbour = "after") {
+    const { text } = this;
+    const isAfter = offset < text.length && (neighbour === "after" || offset === 0);
+    const characters = [...(isAfter ? text.slice(offset, offset + 2) : text.slice(Math.max(0, offset - 2), offset))];
+    const character = (isAfter ? characters[0] : characters.at(-1)) ?? "";
+    const range = isAfter ? this.rangeOf(offset, offset + character.length) : this.rangeOf(offset - character.length, offset);
+    // A range that ends where the next piece begins has an empty box there too, which stands elsewhere when the direction changes.
+    const rects = [...range.getClientRects()].filter(({ width }) => width > 0);
+    const box = rects.at(isAfter ? 0 : -1) ?? range.getClientRects()[0] ?? this.element.getBoundingClientRect();
+    const rightwards = isRightwards(character, this.element);
+    return { x: isAfter === rightwards ? box.left : box.right, top: box.top, height: box.height, rightwards };
+  }
+
   rangeOf(start, end) {
     const range = document.createRange();
     range.setStart(...this.placeOf(start));
     range.setEnd(...this.placeOf(end));
     return range;
   }
+}
+
+/** Whether a span marks a place where something is missing. */
+export function isOmission(span) {
+  return span.start === span.end;
+}
+
+const LEFTWARDS = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
+
+/** Whether a character runs from left to right; one without a direction of its own goes with its text. */
+function isRightwards(character, element) {
+  if (/[\p{L}\p{M}\p{Nd}]/u.test(character)) return !LEFTWARDS.test(character) || /\p{Nd}/u.test(character);
+  return getComputedStyle(element).direction === "ltr";
 }
 
 function innermostOf(spans) {

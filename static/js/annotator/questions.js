@@ -12,7 +12,7 @@ function isAnswered(question, value) {
  * What still keeps an item from being complete, in the order of the page.
  *
  * @param {object[]} questions
- * @param {object} campaign  severities, reason, categories
+ * @param {object} campaign  severities, reason, attributes, categories
  * @param {object[]} spans
  * @param {object} answers
  * @returns {{message: string, values?: object, question?: string, span?: number, field?: string}[]} keys of messages, and where to go
@@ -22,6 +22,10 @@ export function listMissing(questions, campaign, spans, answers) {
   for (const span of spans) {
     if (campaign.severities.length && !span.severity) missing.push({ message: "missing_severity", span: span.id, field: "severity" });
     if (campaign.reason === "required" && !span.reason?.trim()) missing.push({ message: "missing_reason", span: span.id, field: "reason" });
+    for (const { key, label, required } of campaign.attributes) {
+      if (!required || String(span.attributes?.[key] ?? "").trim()) continue;
+      missing.push({ message: "missing_answer", values: { question: label }, span: span.id, field: `attribute ${key}` });
+    }
   }
   const box = questions.find((question) => question.type === "no_errors");
   if (box && !spans.length && answers[box.key] !== true) {
@@ -29,7 +33,8 @@ export function listMissing(questions, campaign, spans, answers) {
   }
   for (const question of questions) {
     if (question.type === "no_errors" || !needed(question) || isAnswered(question, answers[question.key])) continue;
-    missing.push({ message: "missing_answer", values: { question: question.label }, question: question.key });
+    const message = question.minimum > 1 && question.type === "choices" ? "missing_choices" : "missing_answer";
+    missing.push({ message, values: { question: question.label, count: question.minimum }, question: question.key });
   }
   return missing;
 }
@@ -50,6 +55,7 @@ export class QuestionForm {
     // Pressing a slider where it stands is an answer too, and no input event tells of it.
     form.addEventListener("pointerup", (event) => event.target.type === "range" && this.#changed(event.target));
     form.addEventListener("submit", (event) => event.preventDefault());
+    for (const button of form.querySelectorAll("[data-clear]")) button.addEventListener("click", () => this.#clear(button.dataset.clear));
   }
 
   /** Writes the store's answers into the form. */
@@ -60,11 +66,18 @@ export class QuestionForm {
       for (const field of this.#fields(question.key)) fill(field, question, value);
       if (question.type === "no_errors") this.#guardBox(question, spans.length > 0);
     }
+    for (const button of this.form.querySelectorAll("[data-clear]")) button.hidden = answers[button.dataset.clear] === undefined;
   }
 
   focus(key) {
     const fields = this.#fields(key);
     (fields.find((field) => field.checked) ?? fields[0])?.focus();
+  }
+
+  /** Takes back an answer that need not be given; a radio button or slider cannot do so itself. */
+  #clear(key) {
+    this.store.answer(key, undefined);
+    this.focus(key);
   }
 
   /** "Nothing to mark" and a mark exclude each other. */
@@ -111,7 +124,7 @@ function fill(field, question, value) {
       showValue(field, value !== undefined);
       break;
     case "text":
-      if (field !== document.activeElement) field.value = value ?? "";
+      if (field.value !== (value ?? "")) field.value = value ?? "";
       break;
     case "checkbox":
     case "no_errors":

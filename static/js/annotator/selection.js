@@ -3,6 +3,8 @@
 
 const UNITS = { character: "grapheme", word: "word", sentence: "sentence" };
 const TOUCH_SETTLES_MS = 350;
+/** A finger that moves so far sideways marks; up and down it scrolls. */
+const SWIPE_PX = 10;
 
 /** Snaps stretches of one text; keeps the segmentation of the text it was last asked about. */
 export class Snapper {
@@ -37,6 +39,48 @@ export class Snapper {
     return { start: from + lead, end: from + lead + trimmed.length };
   }
 
+  /**
+   * The unit edge that one end of a span goes to when it is moved to a place; the other end stays where it is, whatever it was snapped to.
+   *
+   * @param {string} text
+   * @param {{start: number, end: number}} span
+   * @param {"start"|"end"} edge
+   * @param {number} offset  where the edge was moved to
+   * @param {"character"|"word"|"sentence"} granularity
+   * @returns {number|null} null when nothing would be left between the two ends
+   */
+  snapEdge(text, span, edge, offset, granularity) {
+    const snapped = edge === "end" ? this.snap(text, span.start, offset, granularity) : this.snap(text, offset, span.end, granularity);
+    if (!snapped) return null;
+    const moved = { ...span, [edge]: snapped[edge] };
+    return moved.start < moved.end ? snapped[edge] : null;
+  }
+
+  /**
+   * The next unit edge from a place, in the direction of reading or against it.
+   *
+   * @param {string} text
+   * @param {number} offset
+   * @param {1|-1} step
+   * @param {"character"|"word"|"sentence"} granularity
+   */
+  next(text, offset, step, granularity) {
+    const segments = this.#of(text, granularity);
+    for (let at = step > 0 ? offset : offset - 1; at >= 0 && at < text.length; ) {
+      const { index, segment } = segments.containing(at);
+      if (granularity === "character" || segment.trim()) return step > 0 ? index + segment.length : index;
+      at = step > 0 ? index + segment.length : index - 1;
+    }
+    return step > 0 ? text.length : 0;
+  }
+
+  /** The unit edge nearest to a place. */
+  nearest(text, offset, granularity) {
+    if (offset <= 0 || offset >= text.length) return Math.max(0, Math.min(offset, text.length));
+    const { index, segment } = this.#of(text, granularity).containing(offset);
+    return offset - index <= index + segment.length - offset ? index : index + segment.length;
+  }
+
   #of(text, granularity) {
     if (text !== this.#text) {
       this.#segments.clear();
@@ -50,45 +94,63 @@ export class Snapper {
   }
 }
 
+/** What would be marked, on all texts of the page; null where the browser cannot paint it. */
+const preview = globalThis.CSS?.highlights ? new Highlight() : null;
+if (preview) CSS.highlights.set("preview", preview);
+
 /**
- * Watches the text. Dispatches `pick` (detail: start, end, touch) when a stretch has been chosen and `tap` (detail: offset) when a place was
- * clicked; keeps a preview of the snapped stretch painted meanwhile.
+ * Watches one text. Dispatches `pick` (detail: start, end, touch) when a stretch has been chosen and `tap` (detail: offset, omission, exact)
+ * when a place, or the wedge of an omission, was clicked; keeps a preview of the snapped stretch painted meanwhile.
  */
 export class TextSelection extends EventTarget {
   #dragging = false;
   #exact = false;
   #touch = false;
   #timer = 0;
+  #previewed = null;
+  #held = null;
+  #swipe = null;
 
   /**
    * @param {import("./painting.js").TextView} view
-   * @param {{granularity: string, language: string}} campaign
+   * @param {{granularity: string}} campaign
+   * @param {Snapper} snapper
    */
-  constructor(view, campaign) {
+  constructor(view, campaign, snapper) {
     super();
     this.view = view;
     this.granularity = campaign.granularity;
-    this.snapper = new Snapper(campaign.language);
+    this.snapper = snapper;
     view.element.addEventListener("pointerdown", (event) => this.#down(event));
     document.addEventListener("pointerup", (event) => this.#up(event));
-    document.addEventListener("pointercancel", () => (this.#dragging = false));
+    document.addEventListener("pointercancel", () => this.#cancel());
+    view.element.addEventListener("pointermove", (event) => this.#follow(event));
+    view.element.addEventListener("copy", (event) => this.#copy(event));
     document.addEventListener("selectionchange", () => this.#changed());
   }
 
-  /** The stretch selected now, snapped; null when there is none. */
-  current(exact = this.#exact) {
+  /** The stretch selected now, snapped, or the one that is held; null when there is none. */
+  current() {
     const raw = this.#raw();
-    return raw && this.snapper.snap(this.view.text, raw.start, raw.end, exact ? "character" : this.granularity);
+    if (!raw) return this.#held;
+    return this.snapper.snap(this.view.text, raw.start, raw.end, this.#exact ? "character" : this.granularity);
+  }
+
+  /** Keeps a stretch chosen while the browser's selection goes elsewhere, into a field for instance. */
+  hold({ start, end }) {
+    this.#held = { start, end };
+    this.preview(this.#held);
   }
 
   preview(stretch) {
-    if (!globalThis.CSS?.highlights) return;
-    if (stretch) CSS.highlights.set("preview", new Highlight(this.view.rangeOf(stretch.start, stretch.end)));
-    else CSS.highlights.delete("preview");
+    if (this.#previewed) preview?.delete(this.#previewed);
+    this.#previewed = stretch && this.view.rangeOf(stretch.start, stretch.end);
+    if (this.#previewed) preview?.add(this.#previewed);
   }
 
   clear() {
     this.#exact = false;
+    this.#held = null;
     clearTimeout(this.#timer);
     const selection = getSelection();
     if (selection.rangeCount && this.view.element.contains(selection.anchorNode)) selection.removeAllRanges();
@@ -106,37 +168,86 @@ export class TextSelection extends EventTarget {
     return { start, end };
   }
 
+  /** Gives exactly the characters selected: browsers make line feeds of their own where a block ends. */
+  #copy(event) {
+    const raw = this.#raw();
+    if (!raw || !this.view.element.contains(getSelection().getRangeAt(0).commonAncestorContainer)) return;
+    event.clipboardData.setData("text/plain", this.view.text.slice(raw.start, raw.end));
+    event.preventDefault();
+  }
+
   #down(event) {
     if (event.button !== 0) return;
-    this.#dragging = true;
+    this.#drag(true);
     this.#touch = event.pointerType === "touch";
     this.#exact = event.shiftKey;
+    this.#held = null;
+    this.#swipe = this.#touch && event.isPrimary ? { x: event.clientX, y: event.clientY, from: null } : null;
     // Every press begins anew: Shift would else extend what was selected before, and a press on selected text drag it away.
     if (!this.#touch) getSelection().removeAllRanges();
   }
 
   #up(event) {
     if (!this.#dragging) return;
-    this.#dragging = false;
+    this.#drag(false);
     this.#exact ||= event.shiftKey;
-    if (!this.#touch || getSelection().isCollapsed) this.#settle();
+    if (this.#swipe?.from != null && this.#held) {
+      this.dispatchEvent(new CustomEvent("pick", { detail: { ...this.#held, touch: false } }));
+      return;
+    }
+    if (!this.#touch || getSelection().isCollapsed) this.#settle(event);
+  }
+
+  /** What stands over the text, such as the handles of the selected mark, lets a drag pass under it. */
+  #drag(dragging) {
+    this.#dragging = dragging;
+    document.body.classList.toggle("dragging", dragging);
+  }
+
+  #cancel() {
+    if (this.#dragging) this.#drag(false);
+    if (this.#swipe?.from != null) this.clear();
+    this.#swipe = null;
+  }
+
+  /** A finger that goes over the text sideways chooses what it passes; the style sheet leaves such gestures to this page. */
+  #follow(event) {
+    const swipe = this.#swipe;
+    if (!this.#dragging || !swipe || !event.isPrimary) return;
+    if (swipe.from === null) {
+      const across = Math.abs(event.clientX - swipe.x);
+      if (across < SWIPE_PX || across < Math.abs(event.clientY - swipe.y)) return;
+      swipe.from = this.view.offsetAt(swipe.x, swipe.y);
+    }
+    const to = this.view.offsetAt(event.clientX, event.clientY);
+    if (swipe.from === null || to === null) return;
+    const stretch = this.snapper.snap(this.view.text, Math.min(swipe.from, to), Math.max(swipe.from, to), this.granularity);
+    if (stretch) this.hold(stretch);
   }
 
   #changed() {
     const stretch = this.current();
     this.preview(stretch);
     clearTimeout(this.#timer);
-    if (this.#touch && stretch) this.#timer = setTimeout(() => this.#settle(), TOUCH_SETTLES_MS);
+    if (this.#touch && this.#raw()) this.#timer = setTimeout(() => this.#settle(), TOUCH_SETTLES_MS);
   }
 
-  #settle() {
+  #settle(event = null) {
     const stretch = this.current();
     if (stretch) {
       this.dispatchEvent(new CustomEvent("pick", { detail: { ...stretch, touch: this.#touch } }));
       return;
     }
+    if (!event || !this.view.element.contains(event.target)) return;
+    const omission = event.target.classList.contains("omission");
+    const offset = omission ? this.view.offsetOf(event.target, 0) : this.#placeOf(event);
+    if (offset !== null) this.dispatchEvent(new CustomEvent("tap", { detail: { offset, omission, exact: this.#exact } }));
+  }
+
+  /** The browser puts its caret where the mouse clicks, not where a finger taps. */
+  #placeOf(event) {
     const selection = getSelection();
-    const offset = selection.rangeCount ? this.view.offsetOf(selection.focusNode, selection.focusOffset) : null;
-    if (offset !== null) this.dispatchEvent(new CustomEvent("tap", { detail: { offset } }));
+    const caret = selection.rangeCount ? this.view.offsetOf(selection.focusNode, selection.focusOffset) : null;
+    return caret ?? this.view.offsetAt(event.clientX, event.clientY);
   }
 }

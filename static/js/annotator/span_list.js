@@ -1,6 +1,10 @@
-// The spans as a list of real buttons, each with its category and what else the campaign asks about a span.
+// The spans as a list of real buttons, each with its category, its quote and what was said about it. What the campaign asks about a span
+// is filled in beside the text, see inspector.js.
+
+import { isOmission } from "./painting.js";
 
 const QUOTE_LENGTH = 80;
+const CONTEXT_LENGTH = 15;
 
 /** A quote short enough for a list or an announcement; cut at whole characters. */
 export function shorten(quote, length = QUOTE_LENGTH) {
@@ -10,17 +14,40 @@ export function shorten(quote, length = QUOTE_LENGTH) {
 
 export class SpanList {
   #rows = new Map();
+  /** What each row shows. @type {WeakMap<HTMLElement, {span: import("./store.js").Span, selected: boolean}>} */
+  #shown = new WeakMap();
 
   /**
    * @param {HTMLElement} list   the `<ul>`
    * @param {HTMLElement} empty  what is shown while there is none
    * @param {import("./store.js").ItemStore} store
-   * @param {object} campaign    categories, severities, reason
+   * @param {object} campaign    categories, severities, reason, attributes
    * @param {(key: string, values?: object) => string} t
    */
   constructor(list, empty, store, campaign, t) {
     Object.assign(this, { list, empty, store, campaign, t });
     this.categories = new Map(campaign.categories.map((category) => [category.key, category]));
+    this.severities = new Map(campaign.severities.map(({ key, name }) => [key, name]));
+  }
+
+  /** What a span or stretch covers; of an omission, what it stands between, with something to be seen or said in its place. */
+  quote(span, gap = "▾") {
+    if (!isOmission(span)) return shorten(this.store.quote(span));
+    const { text } = this.store.texts.get(span.on);
+    const before = [...text.slice(0, span.start)];
+    const shown = before.length > CONTEXT_LENGTH ? `…${before.slice(-CONTEXT_LENGTH).join("")}` : before.join("");
+    return `${shown}${gap}${shorten(text.slice(span.start), CONTEXT_LENGTH)}`;
+  }
+
+  /** The same, to be read out. */
+  spoken(span) {
+    return this.quote(span, ` (${this.t("missing_here")}) `);
+  }
+
+  /** Whether the campaign asks anything about a span, beside its category. */
+  asksAbout(span) {
+    const { severities, reason, attributes } = this.campaign;
+    return severities.length > 0 || reason !== "off" || attributes.length > 0 || this.categories.get(span.category).subcategories.length > 0;
   }
 
   render() {
@@ -33,122 +60,88 @@ export class SpanList {
       this.#rows.delete(id);
     }
     spans.forEach((span, place) => {
-      let row = this.#rows.get(span.id);
-      if (!row || row.dataset.category !== span.category) {
-        const fresh = this.#row(span);
-        const field = row?.contains(document.activeElement) ? document.activeElement.name : null;
-        row?.replaceWith(fresh);
-        this.#rows.set(span.id, fresh);
-        row = fresh;
-        if (field) row.querySelector(`[name="${field}"]`)?.focus();
-      }
+      if (!this.#rows.has(span.id)) this.#rows.set(span.id, this.#row(span.id));
+      const row = this.#rows.get(span.id);
       this.#update(row, span);
       if (this.list.children[place] !== row) this.list.insertBefore(row, this.list.children[place] ?? null);
     });
   }
 
   focus(id) {
-    this.#rows.get(id)?.querySelector("button").focus();
+    this.#rows.get(id)?.querySelector("button").focus({ preventScroll: true });
   }
 
-  /** Brings a row into sight with the next frame, when the page has been laid out anyway. */
+  /** Brings a row into sight where the list scrolls by itself; the text is never moved for it. */
   scrollTo(id) {
-    requestAnimationFrame(() => this.#rows.get(id)?.scrollIntoView({ block: "nearest" }));
+    requestAnimationFrame(() => {
+      const row = this.#rows.get(id);
+      if (row && this.list.scrollHeight > this.list.clientHeight) this.list.scrollTop = row.offsetTop - this.list.offsetTop - this.list.clientHeight / 2;
+    });
   }
 
-  /** The first field of a span that must still be filled. */
-  focusMissing(id, field) {
-    this.#rows.get(id)?.querySelector(`[name="${field}"]`)?.focus();
-  }
-
-  #row(span) {
-    const category = this.categories.get(span.category);
+  #row(id) {
     const row = document.createElement("li");
     row.className = "span-row colored";
-    row.dataset.category = span.category;
-    row.style.setProperty("--c", category.color);
-    const fields = [this.#quoteButton(span), this.#categorySelect(span)];
-    if (category.subcategories.length) fields.push(this.#select(span, "subcategory", category.subcategories));
-    if (this.campaign.severities.length) fields.push(this.#select(span, "severity", this.campaign.severities));
-    if (this.campaign.reason !== "off") fields.push(this.#reasonInput(span));
-    const parts = document.createElement("div");
-    parts.append(...fields);
-    row.append(parts, this.#deleteButton(span));
+    const quote = document.createElement("button");
+    quote.type = "button";
+    quote.className = "quote";
+    const key = element("kbd");
+    key.removeAttribute("dir");
+    key.setAttribute("aria-hidden", "true");
+    quote.append(key, element("q"), " ", element("span", "category-name"), " ", element("span", "about muted"));
+    quote.addEventListener("click", () => this.store.select(this.store.selected === id ? null : id));
+    const remove = element("button", "delete quiet");
+    remove.type = "button";
+    remove.textContent = "✕";
+    remove.addEventListener("click", () => this.store.remove(id));
+    row.append(quote, remove);
     return row;
   }
 
   #update(row, span) {
-    const shown = JSON.stringify([span, this.store.selected === span.id]);
-    if (row.dataset.shown === shown) return;
-    row.dataset.shown = shown;
-    const quote = shorten(this.store.text.slice(span.start, span.end));
     const selected = this.store.selected === span.id;
+    const shown = this.#shown.get(row);
+    if (shown?.span === span && shown.selected === selected) return; // the store makes a new object of a span that it changes
+    this.#shown.set(row, { span, selected });
+    const { color, hotkey, name } = this.categories.get(span.category);
+    const quote = this.quote(span);
+    row.style.setProperty("--c", color);
     row.classList.toggle("selected", selected);
-    const button = row.querySelector(".quote");
-    button.setAttribute("aria-pressed", String(selected));
-    button.querySelector("q").textContent = quote;
+    row.querySelector(".quote").setAttribute("aria-pressed", String(selected));
+    row.querySelector("kbd").textContent = hotkey ?? name.slice(0, 2);
+    row.querySelector("q").textContent = quote;
+    row.querySelector("q").classList.toggle("omission", isOmission(span));
+    row.querySelector(".category-name").textContent = name;
+    row.querySelector(".about").textContent = this.about(span).join(" · ");
     row.querySelector(".delete").setAttribute("aria-label", this.t("delete_span", { quote }));
-    for (const field of row.querySelectorAll("select, input")) {
-      if (field !== document.activeElement || field.tagName === "SELECT") field.value = span[field.name] ?? "";
-    }
   }
 
-  #quoteButton(span) {
-    const { hotkey, name } = this.categories.get(span.category);
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "quote";
-    const key = document.createElement("kbd");
-    key.textContent = hotkey ?? name.slice(0, 2);
-    key.setAttribute("aria-hidden", "true");
-    const category = document.createElement("span");
-    category.className = "visually-hidden";
-    category.textContent = `${name}: `;
-    button.append(key, category, document.createElement("q"));
-    button.addEventListener("click", () => this.store.select(this.store.selected === span.id ? null : span.id));
-    return button;
+  /** What was said about a span, and where it stands when that is not the text itself. */
+  about(span) {
+    const { side, output } = this.store.texts.get(span.on);
+    const subcategory = this.categories.get(span.category).subcategories.find(({ key }) => key === span.subcategory);
+    const parts = [
+      side === "source" ? this.t("in_source") : output > 0 ? this.t("in_second") : null,
+      isOmission(span) ? this.t("missing_here") : null,
+      subcategory?.name,
+      this.severities.get(span.severity),
+      ...this.campaign.attributes.map((attribute) => inWords(attribute, span.attributes?.[attribute.key])),
+      span.reason && shorten(span.reason),
+    ];
+    return parts.filter(Boolean);
   }
+}
 
-  #categorySelect(span) {
-    const select = this.#select(span, "category", this.campaign.categories, { required: true });
-    select.disabled = this.campaign.categories.length < 2;
-    return select;
-  }
+function inWords(attribute, value) {
+  if (attribute.type === "checkbox") return value ? attribute.label : null;
+  if (attribute.type === "choice") return attribute.options.find(({ key }) => key === value)?.label;
+  return value && shorten(value);
+}
 
-  #select(span, name, options, { required = false } = {}) {
-    const select = document.createElement("select");
-    select.name = name;
-    select.setAttribute("aria-label", this.t(name));
-    if (!required) select.append(new Option(`${this.t(name)}…`, ""));
-    select.append(...options.map((option) => new Option(option.name, option.key)));
-    select.addEventListener("change", () => {
-      const { refused } = this.store.change(span.id, { [name]: select.value || undefined });
-      if (refused) {
-        select.value = this.store.find(span.id)[name] ?? "";
-        this.list.dispatchEvent(new CustomEvent("refused", { detail: refused }));
-      }
-    });
-    return select;
-  }
-
-  #reasonInput(span) {
-    const input = document.createElement("input");
-    input.name = "reason";
-    input.type = "text";
-    input.maxLength = 2000;
-    input.autocomplete = "off";
-    input.placeholder = this.t(this.campaign.reason === "required" ? "reason_required" : "reason_optional");
-    input.setAttribute("aria-label", this.t("reason"));
-    input.addEventListener("input", () => this.store.change(span.id, { reason: input.value || undefined }));
-    return input;
-  }
-
-  #deleteButton(span) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "delete quiet";
-    button.textContent = "✕";
-    button.addEventListener("click", () => this.store.remove(span.id));
-    return button;
-  }
+/** Its direction is that of what it holds: a quote of one script stands in a page of another. */
+function element(tag, className = "") {
+  const made = document.createElement(tag);
+  made.dir = "auto";
+  if (className) made.className = className;
+  return made;
 }

@@ -28,6 +28,11 @@ export class Stopwatch {
     return Math.round(this.#spent / 100) / 10;
   }
 
+  /** When the person last did something, by the page's clock. */
+  get lastSign() {
+    return this.#last;
+  }
+
   #count() {
     const now = performance.now();
     this.#spent += Math.min(now - this.#last, IDLE_MS);

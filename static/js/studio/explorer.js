@@ -44,3 +44,10 @@ for (const cluster of document.querySelectorAll(".cluster")) {
     cluster.addEventListener(kind, () => chooseCluster(cluster.dataset.cluster));
   }
 }
+
+const source = document.getElementById("source");
+if (source) {
+  const { SourceReader } = await import("../source/pane.js");
+  const reader = new SourceReader(source, document.querySelector(".find-box"), () => source.focus());
+  reader.begin((number) => `${location.pathname}/charts/${number}${location.search}`);
+}

@@ -7,6 +7,8 @@ export function skipUnchangedFragments(body) {
   body.addEventListener("htmx:beforeSwap", (event) => {
     const { target, xhr, requestConfig } = event.detail;
     if (!target.matches("[data-live]")) return;
+    if (requestConfig.elt !== target) return tags.clear(); // somebody asked for another view of it
+    if (target.matches(":active")) return (event.detail.shouldSwap = false); // a press that ends on another element is no click
     const tag = xhr.getResponseHeader("ETag");
     if (tag && tags.get(requestConfig.path) === tag) event.detail.shouldSwap = false;
     else if (tag) tags.set(requestConfig.path, tag);

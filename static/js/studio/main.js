@@ -3,12 +3,18 @@
 import { copyOnClick } from "./copy.js";
 import { submitOnChange } from "./filters.js";
 import { announceConnection, restWhileHidden, showErrorsInPlace, skipUnchangedFragments } from "./live.js";
+import { showWhereOneIs } from "./place.js";
 import { closePopups } from "./popups.js";
+import { revealOnClick } from "./reveal.js";
+import { enhanceTables } from "./tables.js";
 
 closePopups(document);
+showWhereOneIs(document);
 copyOnClick(document);
+revealOnClick(document);
 submitOnChange(document);
 skipUnchangedFragments(document.body);
 restWhileHidden(document.body);
 showErrorsInPlace(document.body);
+enhanceTables(document.body);
 announceConnection(document.body, document.getElementById("connection"));

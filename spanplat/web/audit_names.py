@@ -1,0 +1,79 @@
+"""What the lines of the audit log are called on its page; the log itself, and its file, keep their own words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import Flask
+from flask_babel import lazy_gettext as _
+
+VERBS: Mapping[str, Any] = {
+    "campaign.amended": _("amended the campaign"),
+    "campaign.closed": _("closed the campaign"),
+    "campaign.combined": _("combined annotations into the campaign"),
+    "campaign.created": _("made the campaign"),
+    "campaign.extended": _("extended the campaign"),
+    "campaign.imported": _("imported the campaign"),
+    "campaign.open": _("opened the campaign"),
+    "campaign.paused": _("paused the campaign"),
+    "campaign.reparsed": _("read the model’s replies anew"),
+    "dataset.imported": _("imported the dataset"),
+    "generation.created": _("set a generation of texts up"),
+    "invitation.accepted": _("accepted the invitation"),
+    "invitation.made": _("invited somebody"),
+    "invitation.revoked": _("took the invitation back"),
+    "pay.downloaded": _("downloaded the pay file"),
+    "pool.downloaded": _("downloaded the pool"),
+    "pool.members_added": _("added people to the pool"),
+    "pool.members_removed": _("took people out of the pool"),
+    "qualification.decided": _("stored who passed"),
+    "study.created": _("set the prompt study up"),
+    "token.made": _("made a token"),
+    "token.revoked": _("revoked the token"),
+    "user.added": _("made the account"),
+    "user.deactivated": _("closed the account"),
+    "user.password_changed": _("changed the password"),
+    "user.password_reset": _("reset the password"),
+    "user.reactivated": _("opened the account again"),
+    "user.recovery_code_used": _("signed in with a recovery code"),
+    "user.recovery_codes_renewed": _("renewed the recovery codes"),
+    "user.role_changed": _("changed the role"),
+    "user.second_factor_off": _("switched the second factor off"),
+    "user.second_factor_on": _("switched the second factor on"),
+    "user.second_factor_reset": _("reset the second factor"),
+    "user.signed_out_everywhere": _("ended all sessions"),
+    "work.deleted": _("deleted somebody’s work"),
+    "work.replaced": _("set somebody’s work aside"),
+}
+
+ACTORS: Mapping[str, Any] = {
+    "cli": _("the command line"),
+    "worker": _("the background worker"),
+    "visitor": _("a visitor"),
+    "somebody": _("not recorded"),
+}
+
+LONGEST_VALUE = 40
+"""Characters of a detail's value; digests are longer and say more in the file."""
+
+
+def verb_name(verb: str) -> str:
+    """Name what was done; a verb that only the log knows stays as it is."""
+    return str(VERBS.get(verb, verb))
+
+
+def actor_name(actor: str) -> str:
+    """Name who did it where that is no account."""
+    return str(ACTORS.get(actor, actor))
+
+
+def detail_text(value: Any) -> str:
+    """Write the value of a detail, a pair as from and to; cut where it is long."""
+    parts = value if isinstance(value, list) else [value]
+    text = (" → " if len(parts) == 2 else ", ").join(str(part) for part in parts)
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
+
+
+def init_app(app: Flask) -> None:
+    """Make the names known to the templates."""
+    app.jinja_env.globals.update(verb_name=verb_name, actor_name=actor_name)
+    app.jinja_env.filters["detail_text"] = detail_text

@@ -1,0 +1,88 @@
+"""Sources in pages: rendered in the words of the page's language, with their charts at addresses of their own."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+from flask import Response, current_app, request
+from flask_babel import gettext as _
+from markupsafe import Markup
+
+from spanplat.errors import NotFound
+from spanplat.formats.vega import draw, with_titles
+from spanplat.rendering import RenderedSource, Words, render_source, without_field
+from spanplat.schemas.definition import CampaignDefinition
+from spanplat.schemas.source import SourceSettings
+from spanplat.settings import Settings
+from spanplat.web.headers import allow_images
+
+
+def source_settings(definition: CampaignDefinition | None) -> SourceSettings:
+    """Return how a campaign shows its sources; without a campaign, each is shown by its shape."""
+    return definition.data.source if definition is not None and definition.data else SourceSettings()
+
+
+def shown_as(definitions: Iterable[CampaignDefinition]) -> CampaignDefinition | None:
+    """Return the definition that says how sources are shown where several campaigns meet: the first that says anything about it."""
+    return next((one for one in definitions if source_settings(one) != SourceSettings()), None)
+
+
+def rendered(definition: CampaignDefinition | None, source: Any) -> RenderedSource | None:
+    """Render a source as its campaign says, and let the page that is being made load the images that the campaign allows."""
+    settings = source_settings(definition)
+    allow_images(settings.image_hosts)
+    words = Words(
+        subject=_("Subject"),
+        property=_("Property"),
+        object=_("Object"),
+        image=_("Image"),
+        chart=_("Chart"),
+        table=_("Table"),
+        document=_("Document"),
+    )
+    return render_source(source, settings, words)
+
+
+def html_of(definition: CampaignDefinition | None, source: Any) -> Markup | None:
+    """Return the HTML of a source alone; None when there is no source."""
+    shown = rendered(definition, source)
+    return None if shown is None else shown.html
+
+
+def item_source_html(definition: CampaignDefinition, item: Mapping[str, Any]) -> Markup | None:
+    """Return the HTML of an item's source, without the field that stands apart because it is marked; None when there is no source."""
+    source, marked = item["source"], item["source_text"]
+    if source is None or marked is None:
+        return html_of(definition, source)
+    return html_of(definition, without_field(source, marked["field"])) or Markup("")
+
+
+def chart_of(definition: CampaignDefinition | None, source: Any, number: int) -> Response:
+    """Draw the chart that stands at ``data-chart="number"`` in the rendered source.
+
+    Raises
+    ------
+    NotFound
+        If the source has no such chart.
+    """
+    shown = rendered(definition, source)
+    if shown is None or number >= len(shown.charts):
+        raise NotFound(f"this source has no chart {number}")
+    settings = cast("Settings", current_app.extensions["spanplat_settings"])
+    image = with_titles(draw(shown.charts[number].spec, "svg", folder=settings.make_home() / "charts"))
+    response = Response(image, content_type="image/svg+xml")
+    response.add_etag()
+    response.make_conditional(request)
+    return response
+
+
+def example_chart(definition: CampaignDefinition, example: int, number: int) -> Response:
+    """Draw a chart of the source of a worked example; examples are counted from 0.
+
+    Raises
+    ------
+    NotFound
+        If there is no such example, or its source has no such chart.
+    """
+    if example >= len(definition.worked_examples):
+        raise NotFound(f"the instructions have no worked example {example}")
+    return chart_of(definition, definition.worked_examples[example].source, number)

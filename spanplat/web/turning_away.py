@@ -1,0 +1,81 @@
+"""What annotators read when something cannot go on: why, in the language of the campaign."""
+
+import contextlib
+from collections.abc import Iterator
+
+from flask import Response, jsonify, make_response, render_template, request
+from flask_babel import force_locale
+from flask_babel import gettext as _
+
+from spanplat.errors import Conflict, NotAllowed, NotFound, SpanplatError
+from spanplat.platforms.departures import MTURK_FRAMES
+from spanplat.schemas.definition import CampaignDefinition
+from spanplat.services.campaigns import find_campaign
+from spanplat.services.claims import NothingLeft
+from spanplat.services.definitions import definition_of
+from spanplat.services.participation import find_visit
+from spanplat.web import locale
+from spanplat.web.annotator_page import direction_of, page_language
+from spanplat.web.errors import status_of
+from spanplat.web.headers import allow_frames
+from spanplat.web.representation import wants_json
+from spanplat.web.session import reading
+
+
+def turned_away(error: SpanplatError) -> Response:
+    """Tell kindly what went wrong, in the language of the campaign."""
+    definition = _definition_of(**(request.view_args or {}))
+    if definition is not None:
+        allow_platform_frames(definition)
+    with _speaking_of(definition) as language:
+        if wants_json():
+            return make_response(jsonify(error=locale.translate(error.saying)), status_of(error))
+        page = render_template(
+            "annotator/turned_away.html",
+            title=_title_of(error),
+            saying=error.saying,
+            is_study=not isinstance(error, NotFound),
+            language=language,
+            direction=direction_of(language),
+        )
+        return make_response(page, status_of(error))
+
+
+def allow_platform_frames(definition: CampaignDefinition) -> None:
+    """Let MTurk, and nobody else, show the campaign's pages in a frame and get the form that reports the work."""
+    if definition.platform.service == "mturk":
+        allow_frames([f"https://{host}" for host in MTURK_FRAMES])
+
+
+@contextlib.contextmanager
+def spoken_to(token: str) -> Iterator[str]:
+    """Speak the language of the campaign that a token belongs to; that of the browser where there is none."""
+    with _speaking_of(_definition_of(token=token)) as language:
+        yield language
+
+
+@contextlib.contextmanager
+def _speaking_of(definition: CampaignDefinition | None) -> Iterator[str]:
+    language = locale.choose() if definition is None else page_language(definition)
+    with force_locale(language):
+        yield language
+
+
+def _definition_of(slug: str | None = None, token: str | None = None, **_others: object) -> CampaignDefinition | None:
+    """Return the definition of the campaign that an address belongs to; None where it belongs to none."""
+    with contextlib.suppress(SpanplatError):
+        if token is not None:
+            return find_visit(reading(), token).definition
+        if slug is not None:
+            return definition_of(find_campaign(reading(), slug))
+    return None
+
+
+def _title_of(error: SpanplatError) -> str:
+    match error:
+        case NotFound():
+            return str(_("This link leads nowhere"))
+        case NothingLeft() | NotAllowed() | Conflict():
+            return str(_("There is no place for you here at the moment"))
+        case _:
+            return str(_("This did not work"))

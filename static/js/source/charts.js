@@ -1,0 +1,21 @@
+// Charts of a source: drawn by the server, put into the page as SVG so that each point tells its value, and coloured by the page.
+
+/**
+ * @param {HTMLElement} pane
+ * @param {(number: string) => string} address  of the chart with this number
+ */
+export async function loadCharts(pane, address) {
+  for (const place of pane.querySelectorAll("svg[data-chart]")) {
+    try {
+      const response = await fetch(address(place.dataset.chart));
+      if (!response.ok) throw new TypeError(response.statusText);
+      const chart = new DOMParser().parseFromString(await response.text(), "image/svg+xml").documentElement;
+      if (chart.nodeName !== "svg") throw new TypeError("not an image");
+      for (const name of ["width", "height"]) chart.removeAttribute(name);
+      for (const name of ["role", "aria-label"]) chart.setAttribute(name, place.getAttribute(name));
+      place.replaceWith(document.adoptNode(chart));
+    } catch {
+      place.parentElement?.remove(); // the table beside it says the same
+    }
+  }
+}
