@@ -8,15 +8,22 @@ import pytest
 from sqlalchemy.orm import Session
 
 from spanplat.db import Database
-from spanplat.models import Dataset, Example, Output, System
+from spanplat.llm.prices import cost_of
+from spanplat.llm.provider import Usage
+from spanplat.models import Dataset, Example, Output, SourceText, System
 from spanplat.paths import CAMPAIGNS
+from spanplat.rendering import render_source
 from spanplat.schemas.checks import GoldCheck, MustAbstainCheck, MustMarkCheck
 from spanplat.schemas.definition import CampaignDefinition
-from spanplat.schemas.definition_file import parse_yaml, read_definition
+from spanplat.schemas.definition_file import parse_yaml, read_definition, validate_as
+from spanplat.schemas.study import StudyDefinition
 from spanplat.services.campaigns import create_campaign
-from spanplat.services.plans import check_definition
+from spanplat.services.importing.storing import source_texts
+from spanplat.services.plans import check_definition, plan_campaign
+from spanplat.services.studies.defining import plan_study
+from spanplat.text import sha256_of
 
-DEFINITIONS = sorted(CAMPAIGNS.rglob("*.yaml"))
+DEFINITIONS = sorted(path for folder in ("demo", "starters") for path in (CAMPAIGNS / folder).glob("*.yaml"))
 STARTERS = CAMPAIGNS / "starters"
 DATASETS = {
     "demo": CAMPAIGNS / "demo" / "dataset.jsonl",
@@ -45,6 +52,11 @@ def load_dataset(session: Session, slug: str, path: Path, systems: dict[str, Sys
                 dataset_id=dataset.id, split=record["split"], key=record["key"], source=record["source"]
             )
             session.add(examples[name])
+            session.flush()
+            for field, text in source_texts(record["source"]):
+                session.add(
+                    SourceText(example_id=examples[name].id, field=field, text=text, text_sha256=sha256_of(text))
+                )
         slug_of_system = record["system"]
         if slug_of_system not in systems:
             systems[slug_of_system] = System(slug=slug_of_system, name=slug_of_system)
@@ -160,7 +172,27 @@ def test_every_definition_can_be_created_on_the_shipped_data(sqlite_database: Da
     assert seats["hotel-highlights-spans-short"] == [["a", "b"]]
     assert seats["hotel-highlights-labels"] == [[None] * 30]
     assert sizes["webnlg-sliders"] == [12]
+    assert sizes["many-sources"] == [8]
     assert sizes["translation-esa"] == sizes["translation-mqm"] == [10]
+
+
+STUDIES = sorted((CAMPAIGNS / "studies").glob("*.yaml"))
+
+
+def test_the_studies_that_ship_ask_by_published_protocols_and_average_their_models(sqlite_database: Database) -> None:
+    with sqlite_database.transaction() as session:
+        load_dataset(session, "hotels", DATASETS["hotels"], {})
+        create_campaign(session, plan_campaign(session, starter("hotel-highlights-gauge")))
+    asked = {}
+    for path in STUDIES:
+        study = validate_as(parse_yaml(path.read_text("utf-8"), name=path.name), StudyDefinition)
+        with sqlite_database.reading() as session:
+            plans = plan_study(session, study)
+        models = [plan.definition.model for plan in plans.values() if plan.definition.model]
+        assert study.ensemble
+        assert None not in [cost_of(model, Usage(1000, 1000)) for model in models], "the price list has every model"
+        asked[path.stem] = [(model.repeats, model.max_tokens, model.final_instructions) for model in models]
+    assert asked == {"reasoning": [(1, 32_768, True)] * 2, "three-models": [(3, 1024, False)] * 3}
 
 
 def test_the_data_to_text_study_qualifies_on_gold_and_mixes_gold_into_the_work() -> None:
@@ -177,6 +209,16 @@ def test_the_data_to_text_study_qualifies_on_gold_and_mixes_gold_into_the_work()
     assert {check.on_fail for check in study.checks} == {"note"}
     assert model.categories == study.categories == qualification.categories
     assert model.guidelines.strip() in study.guidelines
+
+
+def test_the_sources_of_the_starter_for_them_are_of_many_kinds() -> None:
+    settings = starter("many-sources").data
+    assert settings is not None
+    records = map(json.loads, DATASETS["sources"].read_text(encoding="utf-8").splitlines())
+    pages = [render_source(record["source"], settings.source) for record in records]
+    shown = "".join(page.html for page in pages if page)
+    for part in ("data-chart", 'class="dialogue"', "<iframe", 'class="prose"', "temperature (°C)", "<h3>Town</h3>"):
+        assert part in shown
 
 
 def test_the_hotel_study_words_the_box_by_group_and_pays_the_bonus_for_both_checks() -> None:
