@@ -35,14 +35,16 @@ class Visitor:
             self.token = found[1]
         return response
 
-    def post(self, path: str, **form: str) -> TestResponse:
-        """Send a form."""
-        return self.client.post(path, data={"csrf_token": self.token, **form})
+    def post(self, path: str, *, htmx: bool = False, **form: str) -> TestResponse:
+        """Send a form, or have htmx send it."""
+        headers = {"HX-Request": "true"} if htmx else {}
+        return self.client.post(path, data={"csrf_token": self.token, **form}, headers=headers)
 
     def sign_in(self, email: str, password: str, **form: str) -> TestResponse:
         """Fill in the sign-in form."""
         self.get("/")
-        return self.post("/sign-in", email=email, password=password, **form)
+        form |= {"email": email, "password": password}
+        return self.client.post("/sign-in", data={"csrf_token": self.token, **form})
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from spanplat.db import Database
-from spanplat.services.agreement import compute_agreement
+from spanplat.services.agreement import AgreementOptions, compute_agreement
 
 CHOICE = "reference=demo-sample-a&hypothesis=demo-sample-b"
 TABLES = ("headline", "categories", "confusion", "measures", "counts", "distribution", "statistics")
@@ -23,7 +23,7 @@ def test_every_table_of_the_page_is_a_file_in_every_format(viewer: Any, name: st
 
 
 def test_a_table_has_the_figures_of_the_page(viewer: Any, demo: Database) -> None:
-    result = compute_agreement(demo, "demo-sample-a", "demo-sample-b")
+    result = compute_agreement(demo, "demo-sample-a", "demo-sample-b", AgreementOptions(bootstrap=1000))
     text = viewer.get(f"/admin/agreement/table/headline?{CHOICE}").text
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
     assert float(rows[0]["figure"]) == result["char"]["hard"]["f1"]
@@ -32,16 +32,21 @@ def test_a_table_has_the_figures_of_the_page(viewer: Any, demo: Database) -> Non
     assert [[row[label] for label in labels] for row in confusion] == result["confusion"]["matrix"]
 
 
-def test_the_agreement_page_fetches_the_distribution(viewer: Any) -> None:
-    address = "/admin/agreement/distribution?reference=demo-sample-a&amp;hypothesis=demo-sample-b"
-    assert f'hx-get="{address}"' in viewer.get(f"/admin/agreement/figures?{CHOICE}").text
+def test_the_agreement_page_fetches_the_distribution_once_its_figures_are_there(viewer: Any) -> None:
+    part = "/admin/computed/distribution?reference=demo-sample-a&amp;hypothesis=demo-sample-b"
+    viewer.get(f"/admin/agreement?{CHOICE}")
+    assert part not in viewer.post(f"/admin/computed/agreement?{CHOICE}", htmx=True).text
+    assert f'hx-get="{part}"' in viewer.post(f"/admin/computed/agreement?{CHOICE}", htmx=True).text
 
 
-def test_the_distribution_is_a_fragment_for_htmx_and_a_page_otherwise(viewer: Any) -> None:
-    fragment = viewer.get(f"/admin/agreement/distribution?{CHOICE}", HX_Request="true").text
-    page = viewer.get(f"/admin/agreement/distribution?{CHOICE}").text
-    assert "<html" not in fragment
-    assert fragment.strip() in page
+def test_the_distribution_is_a_part_for_htmx_and_a_page_otherwise(viewer: Any) -> None:
+    viewer.get(f"/admin/agreement?{CHOICE}")
+    part = viewer.post(f"/admin/computed/distribution?{CHOICE}", htmx=True).text
+    assert "Numbers of spans" in part
+    assert "<html" not in part
+    page = f"/admin/agreement/distribution?{CHOICE}"
+    assert part.strip() in viewer.get(page).text
+    assert viewer.get(f"/admin/computed/distribution?{CHOICE}").headers["Location"] == page
 
 
 @pytest.mark.parametrize("name", ["counts", "distribution"])

@@ -2,6 +2,7 @@
 
 import html
 import json
+import re
 from typing import Any
 
 import pytest
@@ -13,8 +14,10 @@ from spanplat.models import Campaign, CampaignStatus, Unplaced
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.definition_file import read_definition
 from spanplat.schemas.record import AnnotationRecord
+from spanplat.services.campaigns import create_campaign, find_campaign
 from spanplat.services.definitions import definition_of
 from spanplat.services.exports import export_records
+from spanplat.services.plans import plan_campaign
 
 PEOPLE = "/admin/campaigns/demo-people"
 SAMPLE = "/admin/campaigns/demo-sample-a"
@@ -29,6 +32,32 @@ def test_progress_shows_every_batch_and_the_link_for_annotators(researcher: Any)
     text = researcher.get(PEOPLE).text
     assert '<code id="start-link">http://localhost/c/demo-people/start</code>' in text
     assert text.count("1 open</span>") == 9
+
+
+def test_batches_are_ordered_and_found_on_all_pages_and_downloaded_so(researcher: Any, demo: Database) -> None:
+    with demo.transaction() as session:
+        definition = definition_of(find_campaign(session, "demo-people")).model_dump(mode="json", exclude_defaults=True)
+        many = definition | {
+            "slug": "many",
+            "batches": {"regular": 2, "sampling": "sample", "batches": 103},
+            "checks": [],
+        }
+        create_campaign(session, plan_campaign(session, CampaignDefinition.model_validate(many)))
+    page = "/admin/campaigns/many"
+    first, last = researcher.get(page).text, researcher.get(f"{page}?sort=batch-").text
+    assert re.findall(r'<th scope="row">(\d+)</th>', first)[::99] == ["1", "100"]
+    assert re.findall(r'<th scope="row">(\d+)</th>', last)[::99] == ["103", "4"]
+    assert 'aria-sort="descending"' in last
+    assert f'<a rel="next" href="{page}?sort=batch-&amp;page=2">' in last
+    found = researcher.get(f"{page}?find=103", HX_Request="true").text
+    assert re.findall(r'<th scope="row">(\d+)</th>', found) == ["103"]
+    assert "1 of 103" in found
+    assert f'hx-get="{page}?find=103"' in found
+    assert researcher.get(f"{page}?page=999").text.count('<th scope="row">') == 3
+    lines = researcher.get(f"{page}/batches/table/batches?find=10").text.splitlines()
+    assert [line.partition(",")[0] for line in lines] == ["batch", "10", "100", "101", "102", "103"]
+    assert "No batch fits these words." in researcher.get(f"{page}?find=nothing").text
+    assert researcher.get(f"{page}?sort=salary").status_code == 422
 
 
 def test_a_campaign_nobody_enters_has_no_link(researcher: Any) -> None:
@@ -93,7 +122,7 @@ def test_what_could_not_be_placed_is_shown_with_its_reason_and_its_record(resear
             record = {"text": f"<i>word {number}</i>"}
             session.add(Unplaced(campaign_id=campaign.id, kind="span", record=record, reason="no such category"))
     first, second = researcher.get(f"{SAMPLE}/unplaced").text, researcher.get(f"{SAMPLE}/unplaced?page=2").text
-    assert '<td class="number">60</td>' in first
+    assert '<td class="number" data-value="60">60</td>' in first
     assert "&lt;i&gt;word 0&lt;/i&gt;" in first
     assert "word 59" not in first
     assert "word 59" in second
@@ -139,3 +168,29 @@ def test_a_record_is_shown_as_json(researcher: Any, demo: Database) -> None:
     text = researcher.get(f"{SAMPLE}/unplaced").text
     shown = text.split('<pre tabindex="0">')[1].split("</pre>")[0].replace("&#34;", '"')
     assert json.loads(shown) == record
+
+
+def test_what_cannot_be_suggested_is_said_before_a_campaign_opens_and_when_it_does(
+    researcher: Any, demo: Database
+) -> None:
+    content = {
+        "slug": "post-editing",
+        "title": "Post-editing",
+        "categories": [{"key": "contradicts", "name": "Contradicts the data"}],
+        "guidelines": "Decide on every suggestion.",
+        "data": {"dataset": "demo"},
+        "spans": {"suggestions_from": "demo-sample-a"},
+    }
+    with demo.transaction() as session:
+        create_campaign(session, plan_campaign(session, CampaignDefinition.model_validate(content)))
+    page = "/admin/campaigns/post-editing"
+    because = "because this campaign does not have their category “Misleading”: "
+    draft = html.unescape(researcher.get(page).text)
+    assert "Not everything can be suggested" in draft
+    assert because in draft
+    opened = researcher.post(f"{page}/status", status="open")
+    assert opened.status_code == 303
+    told = html.unescape(researcher.get(opened.headers["Location"]).text)
+    assert "Not everything was suggested" in told
+    assert because in told
+    assert because not in html.unescape(researcher.get(page).text)

@@ -6,6 +6,7 @@ import pytest
 from flask import Flask
 
 from spanplat.errors import Conflict, Gone, InvalidInput, NotAllowed, NotFound, SpanplatError, Unavailable
+from spanplat.models import Role
 from spanplat.web.errors import status_of
 from spanplat.web.policy import policy
 
@@ -97,3 +98,16 @@ def test_an_unknown_page_is_said_to_be_unknown(stranger: Any) -> None:
 def test_health_is_open_to_everybody(stranger: Any) -> None:
     response = stranger.get("/healthz")
     assert response.json["status"] == "ok"
+
+
+@pytest.mark.parametrize("number", [2**31, 10**30])
+@pytest.mark.parametrize("address", ["/admin/browse/{}", "/a/unknown/items/{}", "/admin/agreement/outputs/{}"])
+def test_a_number_that_no_database_knows_is_an_address_of_nothing(researcher: Any, address: str, number: int) -> None:
+    assert researcher.get(address.format(number)).status_code == 404
+
+
+@pytest.mark.parametrize("number", [-(10**30), 2**63, 10**30, "x"])
+def test_a_number_in_a_question_that_no_database_knows_is_answered(signed_in: Any, number: object) -> None:
+    response = signed_in(Role.ADMIN).get(f"/admin/audit?before={number}")
+    assert response.status_code == 200
+    assert "Audit log" in response.text

@@ -11,7 +11,8 @@ from sqlalchemy import select
 
 from spanplat.db import Database
 from spanplat.metrics.disagreement import ClusterType
-from spanplat.models import Output
+from spanplat.models import Example, Output
+from spanplat.rendering import render_source
 from spanplat.services.disagreement import find_disagreements
 from spanplat.services.disagreement_outputs import MarkedSpan, SpanCluster
 from spanplat.web.explorer_view import mark_text
@@ -149,6 +150,7 @@ def test_categories_have_their_colours_in_a_stylesheet_of_their_own(viewer: Any,
         ("&type=strange", 422, "something that does not exist"),
         ("&reference_category=late", 422, "neither campaign has a category"),
         ("&page=0", 422, "something that does not exist"),
+        ("&page=99999999999999999999", 422, "something that does not exist"),
         ("&split=never", 422, "share no completed output"),
     ],
 )
@@ -207,8 +209,17 @@ def test_an_empty_text_without_marks_has_no_stretches() -> None:
     assert mark_text("", [], CATEGORIES).stretches == []
 
 
+def figures_of(viewer: Any, address: str) -> str:
+    """Return the agreement page of what an address of the explorer compares, with its figures."""
+    page = address.replace("/outputs?", "?")
+    viewer.get(page)
+    viewer.post(page.replace("/agreement?", "/computed/agreement?"))
+    text: str = viewer.get(page).text
+    return text
+
+
 def test_every_cell_of_the_confusion_matrix_leads_to_the_pairs_it_counts(viewer: Any) -> None:
-    figures = viewer.get(LIST.replace("/outputs?", "/figures?")).text
+    figures = figures_of(viewer, LIST)
     cells = re.findall(r'<a href="([^"]*hypothesis_category=[^"]*)">(\d+)</a>', figures)
 
     assert len(cells) > 5
@@ -218,6 +229,22 @@ def test_every_cell_of_the_confusion_matrix_leads_to_the_pairs_it_counts(viewer:
 
 
 def test_the_figures_lead_to_the_outputs_with_the_same_options(viewer: Any) -> None:
-    figures = viewer.get(LIST.replace("/outputs?", "/figures?") + "&system=larkspur").text
+    figures = figures_of(viewer, LIST + "&system=larkspur")
 
     assert f"{LIST}&system=larkspur" in links(figures, r"/outputs\?")
+
+
+def test_the_source_of_an_output_is_rendered_with_its_charts(viewer: Any, demo: Database) -> None:
+    with demo.reading() as session:
+        rows = session.execute(select(Output.id, Example.source).join(Example, Example.id == Output.example_id)).all()
+    charted = [(output_id, len(found.charts)) for output_id, source in rows if (found := render_source(source))]
+    parameters = LIST.partition("?")[2]
+    for output_id, charts in charted[:12]:
+        page = viewer.get(f"/admin/agreement/outputs/{output_id}?{parameters}").text
+        assert page.count("data-chart=") == charts
+        assert "source-view" in page
+        address = f"/admin/agreement/outputs/{output_id}/charts"
+        assert viewer.get(f"{address}/{charts}?{parameters}").status_code == 404
+        for number in range(charts):
+            assert viewer.get(f"{address}/{number}?{parameters}").mimetype == "image/svg+xml"
+    assert viewer.get(f"/admin/agreement/outputs/999999/charts/0?{parameters}").status_code == 404

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from typing import Any
 
 import pytest
@@ -22,16 +23,23 @@ def test_without_a_choice_the_page_explains_what_to_choose(viewer: Any) -> None:
     assert "Choose a reference and campaigns" in viewer.get("/admin/leaderboard/matrix").text
 
 
-def test_what_is_not_computed_yet_is_fetched_by_the_page_and_then_stands_on_it(viewer: Any) -> None:
-    assert 'hx-get="/admin/leaderboard/figures?reference=demo-sample-a&amp;' in viewer.get(PAGE).text
-    fragment = viewer.get(f"/admin/leaderboard/figures?{CHOICE}").text
-    assert fragment.strip() in viewer.get(PAGE).text
+@pytest.mark.parametrize(("part", "page"), [("leaderboard", PAGE), ("matrix", PAGE.replace("?", "/matrix?"))])
+def test_what_is_not_computed_yet_is_asked_for_by_the_page_and_then_stands_on_it(
+    viewer: Any, part: str, page: str
+) -> None:
+    assert f'hx-post="/admin/computed/{part}?reference=demo-sample-a&amp;' in viewer.get(page).text
+    fragment = viewer.post(f"/admin/computed/{part}?{CHOICE}", htmx=True).text
+    assert "<table" in fragment
+    assert fragment.strip() in viewer.get(page).text
 
 
 def test_the_page_says_who_is_first_and_whether_it_is_chance(viewer: Any) -> None:
-    text = viewer.get(f"{PAGE}&wait=yes").text
+    viewer.get(PAGE)
+    text = viewer.post(f"/admin/computed/leaderboard?{CHOICE}", htmx=True).text
     assert "is closest to" in text or "are closest to" in text
-    assert "(p = 0." in text
+    assert re.search(r"\(p (=|&lt;) 0\.", text)
+    assert "They differ most on" in text
+    assert re.search(r'<a href="/admin/agreement/outputs/\d+\?[^"]*hypothesis=demo-', text)
 
 
 def test_the_download_has_the_figures_of_the_service_in_the_order_shown(viewer: Any, demo: Database) -> None:
@@ -68,7 +76,6 @@ def test_the_matrix_shows_every_pair(viewer: Any) -> None:
     assert [row["campaign"] for row in rows] == ["demo-sample-a", "demo-sample-b", "demo-overlap"]
     assert rows[0]["demo-overlap"] == rows[2]["demo-sample-a"] != ""
     assert rows[0]["demo-sample-a"] == ""
-    assert 'id="matrix-title"' in viewer.get(f"/admin/leaderboard/matrix?{CHOICE}&wait=yes").text
 
 
 @pytest.mark.parametrize(
@@ -91,6 +98,7 @@ def test_an_unknown_table_or_format_is_not_found(viewer: Any) -> None:
 
 
 def test_what_cannot_be_compared_is_said_in_the_fragment(viewer: Any) -> None:
-    text = viewer.get(f"/admin/leaderboard/figures?{CHOICE}&outputs=several").text
+    viewer.get(PAGE)
+    text = viewer.post(f"/admin/computed/leaderboard?{CHOICE}&outputs=several", htmx=True).text
     assert "Nothing to compare" in text
     assert "compare on all shared outputs" in text

@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import delete, select
 
 from spanplat.db import Database
-from spanplat.models import Base, Campaign, Unplaced, User
+from spanplat.models import Base, Campaign, CampaignStatus, Event, Unplaced, User
 
 
 def test_every_campaign_is_listed_with_its_kind_state_and_progress(researcher: Any) -> None:
@@ -29,14 +29,21 @@ def test_records_without_a_place_are_put_on_top(researcher: Any, demo: Database)
     assert '/admin/campaigns/demo-sample-a/unplaced"' in text
 
 
+def test_a_campaign_that_nobody_opened_yet_needs_attention(researcher: Any, demo: Database) -> None:
+    with demo.transaction() as session:
+        session.scalars(select(Campaign).where(Campaign.slug == "demo-people")).one().status = CampaignStatus.DRAFT
+    assert "nobody gets in until it is opened" in researcher.get("/").text
+
+
 def test_an_empty_installation_says_how_to_begin(researcher: Any, demo: Database) -> None:
     with demo.transaction() as session:
         for table in reversed(Base.metadata.sorted_tables):
-            if table.name != User.__tablename__:
+            if table.name not in (User.__tablename__, Event.__tablename__):  # nobody deletes from the log
                 session.execute(delete(table))
     text = researcher.get("/").text
     assert "No campaign yet" in text
-    assert "spanplat campaign create FILE.yaml" in text
+    assert '<a href="/admin/datasets">Bring your texts</a>' in text
+    assert '<a href="/admin/drafts">Set a campaign up</a>' in text
 
 
 def test_the_live_part_is_a_fragment_of_the_page_and_is_sent_only_when_it_changed(

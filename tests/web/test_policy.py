@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from sqlalchemy import select
 from werkzeug.routing import Rule
 
-from spanplat.models import Role
+from spanplat.db import Database
+from spanplat.models import Base, Role
 from spanplat.web.policy import Access, access_of, policy, require_declared
 
 EXAMPLES: dict[str, Any] = {
@@ -17,6 +19,8 @@ EXAMPLES: dict[str, Any] = {
     "extension": "csv",
     "output_id": 1,
 }
+FIELDS = ("status", "act", "name", "slug", "email", "note", "definition")
+"""Of forms, so that what is sent is more than nothing."""
 
 
 def _requests(app: Flask) -> list[tuple[str, str, Access]]:
@@ -54,6 +58,25 @@ def test_a_route_for_token_bearers_needs_a_token_in_its_address(app: Flask) -> N
         require_declared(app)
 
 
+def test_what_each_role_may_do_is_what_is_written_here(app: Flask) -> None:
+    """Whoever opens a route to more people has to change this too."""
+    own_or_harmless = {"account", "second_factor", "preview", "computed"}
+    """One's own account, previews that store nothing, and figures that are computed."""
+    open_to_all = {
+        "accounts.ask_for_code", "accounts.sign_in", "accounts.sign_in_with_code", "accounts.sign_out",
+        "annotator.previewed_example_chart", "annotator.start", "health.healthz",
+        "invitations.accept", "invitations.show", "invitations.strength", "overview.index",
+    }  # fmt: skip
+    for rule in app.url_map.iter_rules():
+        access, part = access_of(app, rule.endpoint), rule.endpoint.partition(".")[0]
+        changes = not (rule.methods or set()) <= {"GET", "HEAD", "OPTIONS"}
+        assert (access is Access.PUBLIC) == (rule.endpoint in open_to_all), rule.endpoint
+        assert (access is Access.ANNOTATOR_TOKEN) == rule.rule.startswith("/a/"), rule.endpoint
+        assert (access is Access.ADMIN) == (part in ("people", "audit")), rule.endpoint
+        if access is Access.VIEWER and changes:
+            assert part in own_or_harmless, rule.endpoint
+
+
 @pytest.mark.parametrize("role", [None, *Role])
 def test_every_route_lets_in_exactly_those_it_declares(
     app: Flask, role: Role | None, signed_in: Callable[[Role], Any], stranger: Any
@@ -63,7 +86,7 @@ def test_every_route_lets_in_exactly_those_it_declares(
     rank = {Access.VIEWER: 0, Access.RESEARCHER: 1, Access.ADMIN: 2}
     have = -1 if role is None else rank[Access(str(role))]
     for method, address, access in _requests(app):
-        if address == "/sign-out":
+        if address in ("/sign-out", "/admin/account/sign-out-everywhere"):
             continue
         response = visitor.client.open(address, method=method)
         if access in (Access.PUBLIC, Access.ANNOTATOR_TOKEN) or have >= rank[access]:
@@ -74,6 +97,35 @@ def test_every_route_lets_in_exactly_those_it_declares(
             assert response.headers["Location"].startswith("/"), (method, address)
         else:
             assert response.status_code == 403, (method, address)
+
+
+def _contents(database: Database) -> dict[str, list[Any]]:
+    with database.reading() as session:
+        return {table.name: list(session.execute(select(table))) for table in Base.metadata.sorted_tables}
+
+
+FIGURES = {"agreement_result", "job"}
+PEOPLE = {"user", "invitation", "api_token", "second_factor", "recovery_code"}
+
+
+@pytest.mark.parametrize("role", [None, Role.VIEWER, Role.RESEARCHER])
+def test_whatever_a_role_sends_changes_only_what_it_may_change(
+    app: Flask, demo: Database, role: Role | None, signed_in: Callable[[Role], Any], stranger: Any
+) -> None:
+    """Asks of the database what the test above asks of the answers: a viewer has only figures computed."""
+    app.config["WTF_CSRF_ENABLED"] = False
+    visitor = stranger if role is None else signed_in(role)
+    before = _contents(demo)
+    for method, address, access in _requests(app):
+        if access not in (Access.PUBLIC, Access.ANNOTATOR_TOKEN) and not address.startswith("/admin/account"):
+            visitor.client.open(address, method=method, data=dict.fromkeys(FIELDS, "closed") | {"role": "admin"})
+    after = _contents(demo)
+    changed = {name for name, rows in before.items() if after[name] != rows}
+    if role is Role.RESEARCHER:
+        assert changed & PEOPLE == set()
+        assert "campaign" in changed, "otherwise these requests show nothing"
+    else:
+        assert changed <= (FIGURES if role is Role.VIEWER else set())
 
 
 def test_who_is_not_signed_in_comes_back_to_the_page_after_signing_in(stranger: Any) -> None:

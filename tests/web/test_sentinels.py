@@ -6,11 +6,12 @@ CHOICE = "reference=demo-sample-a&hypothesis=demo-sample-b"
 ADDRESS = "/admin/agreement/sentinels"
 
 
-def test_the_page_fetches_the_plots_and_computes_them_without_scripts(viewer: Any) -> None:
-    assert f'hx-get="{ADDRESS}?{CHOICE.replace("&", "&amp;")}"' in viewer.get(f"{ADDRESS}?{CHOICE}").text
-    fragment = viewer.get(f"{ADDRESS}?{CHOICE}", HX_Request="true").text
+def test_the_page_asks_for_the_plots_and_then_shows_them(viewer: Any) -> None:
+    part = f"/admin/computed/sentinels?{CHOICE}"
+    assert f'hx-post="{part.replace("&", "&amp;")}"' in viewer.get(f"{ADDRESS}?{CHOICE}").text
+    fragment = viewer.post(part, htmx=True).text
     assert "Outputs with at most one span emptied" in fragment
-    assert fragment.strip() in viewer.get(f"{ADDRESS}?{CHOICE}&wait=yes").text
+    assert fragment.strip() in viewer.get(f"{ADDRESS}?{CHOICE}").text
 
 
 def test_plots_are_drawn_and_their_points_are_files(viewer: Any) -> None:
@@ -22,5 +23,6 @@ def test_plots_are_drawn_and_their_points_are_files(viewer: Any) -> None:
 
 
 def test_what_cannot_be_compared_is_said(viewer: Any) -> None:
-    text = viewer.get(f"{ADDRESS}?reference=demo-sample-a&hypothesis=demo-people", HX_Request="true").text
+    viewer.get(f"{ADDRESS}?{CHOICE}")
+    text = viewer.post("/admin/computed/sentinels?reference=demo-sample-a&hypothesis=demo-people", htmx=True).text
     assert "Nothing to compare" in text

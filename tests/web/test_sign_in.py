@@ -1,12 +1,17 @@
 """Signing in: who gets in, for how long, and where it leads."""
 
+import base64
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from argon2 import PasswordHasher
 from flask import Flask
+from sqlalchemy import select
 
 from spanplat.db import Database
-from spanplat.models import Role
+from spanplat.models import Role, User
+from spanplat.services.sessions import new_session_key
 from spanplat.services.users import add_user, reset_password
 from spanplat.settings import Settings
 from spanplat.web.accounts import local_path
@@ -43,13 +48,48 @@ def test_signing_in_starts_a_new_session(stranger: Any, account: tuple[str, str]
     stranger.sign_in(*account)
     with stranger.client.session_transaction() as session:
         assert "planted" not in session
+        first = session["_user_id"]
+    stranger.sign_in(*account)
+    with stranger.client.session_transaction() as session:
+        assert session["_user_id"] != first
+
+
+def test_what_a_form_asks_for_is_not_taken_from_the_address(stranger: Any, account: tuple[str, str]) -> None:
+    stranger.get("/")
+    assert stranger.post(f"/sign-in?email={account[0]}&password={account[1]}").status_code == 422
+    assert stranger.get("/admin/agreement").status_code == 303
+
+
+def test_every_session_has_a_key_that_nobody_guesses() -> None:
+    keys = {new_session_key() for _ in range(1000)}
+    assert len(keys) == 1000
+    assert {len(base64.urlsafe_b64decode(key)) * 8 for key in keys} == {96}
 
 
 def test_signing_out_ends_the_session(stranger: Any, account: tuple[str, str]) -> None:
     stranger.sign_in(*account)
     stranger.get("/")
-    assert stranger.post("/sign-out").status_code == 303
+    response = stranger.post("/sign-out")
+    assert (response.status_code, response.headers["Clear-Site-Data"]) == (303, '"cache"'), (
+        "an annotator's storage stays"
+    )
     assert stranger.get("/admin/agreement").status_code == 303
+
+
+def test_a_copy_of_the_cookie_is_worth_nothing_after_signing_out(
+    stranger: Any, account: tuple[str, str], app: Flask
+) -> None:
+    elsewhere = type(stranger)(app.test_client())
+    elsewhere.sign_in(*account)
+    stranger.sign_in(*account)
+    stranger.get("/")
+    cookie = stranger.client.get_cookie("spanplat")
+    thief = app.test_client()
+    thief.set_cookie("spanplat", cookie.value)
+    assert thief.get("/admin/agreement").status_code == 200
+    stranger.post("/sign-out")
+    assert thief.get("/admin/agreement").status_code == 303
+    assert elsewhere.get("/admin/agreement").status_code == 200, "another session of the same person goes on"
 
 
 def test_a_new_password_signs_out_everywhere(stranger: Any, account: tuple[str, str], demo: Database) -> None:
@@ -112,4 +152,23 @@ def test_behind_encryption_the_cookie_travels_encrypted_only(demo: Database, web
     cookie = response.headers["Set-Cookie"]
     assert cookie.startswith("__Host-spanplat=")
     assert "Secure" in cookie
-    assert response.headers["Strict-Transport-Security"] == "max-age=31536000"
+    assert response.headers["Strict-Transport-Security"] == "max-age=31536000; includeSubDomains"
+
+
+def test_who_signs_in_with_a_password_known_from_breaches_is_told_to_choose_another(
+    stranger: Any, account: tuple[str, str], demo: Database
+) -> None:
+    known = "1qaz2wsx3edc"
+    with demo.transaction() as session:  # chosen before it became known
+        user = session.scalars(select(User).where(User.email == account[0])).one()
+        user.password_hash = PasswordHasher().hash(known)
+    response = stranger.sign_in(account[0], known, next="/admin/datasets")
+    assert (response.status_code, response.headers["Location"]) == (303, "/admin/account?done=known")
+    assert "Choose another one now" in stranger.get("/admin/account?done=known").text
+
+
+def test_an_old_session_has_to_sign_in_again(app: Flask, viewer: Any) -> None:
+    assert app.permanent_session_lifetime == timedelta(days=30)
+    assert viewer.get("/admin/datasets").status_code == 200
+    app.config["PERMANENT_SESSION_LIFETIME"] = timedelta(seconds=-1)  # as if the time were over
+    assert viewer.get("/admin/datasets").headers["Location"] == "/?next=/admin/datasets"

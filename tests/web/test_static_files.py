@@ -48,6 +48,32 @@ def test_a_relative_import_stays_under_the_same_digest(source: Path, tmp_path: P
         assert response.get_data(as_text=True) == "export {};\n"
 
 
+@pytest.mark.parametrize(
+    "wanted",
+    ["", "js", "js/", "../secret", "%2e%2e/secret", "js/..%2f../secret", "/secret", "../../secret", "..\\secret"],
+)
+def test_no_folder_is_listed_and_nothing_outside_is_served(source: Path, tmp_path: Path, wanted: str) -> None:
+    (tmp_path / "secret").write_text("of the house")
+    app, client = _serve(source, tmp_path / "cache")
+    folder = _url(app, "js/main.js").removesuffix("js/main.js")
+    with client.get(f"{folder}{wanted}") as response:
+        assert response.status_code == 404
+        assert "main.js" not in response.get_data(as_text=True)
+        assert "of the house" not in response.get_data(as_text=True)
+
+
+def test_stylesheets_hold_what_they_import_at_its_place(source: Path, tmp_path: Path) -> None:
+    (source / "css").mkdir()
+    (source / "css" / "tokens.css").write_text(":root { --space: 1rem; }\n")
+    (source / "css" / "source.css").write_text('@import "./tokens.css";\n.source { color: red; }\n')
+    (source / "css" / "page.css").write_text('/* Page */\n@import "./source.css";\nbody { margin: 0; }\n')
+    app, client = _serve(source, tmp_path / "cache")
+    with client.get(_url(app, "css/page.css")) as response:
+        assert response.get_data(as_text=True) == (
+            "/* Page */\n:root { --space: 1rem; }\n\n.source { color: red; }\n\nbody { margin: 0; }\n"
+        )
+
+
 @pytest.mark.parametrize("encoding", ["br", "gzip"])
 def test_files_are_compressed_once_in_advance(source: Path, tmp_path: Path, encoding: str) -> None:
     app, client = _serve(source, tmp_path / "cache")

@@ -29,9 +29,9 @@ def client(database: Database, web_home: Path) -> FlaskClient:
 
 @pytest.fixture
 def open_study(database: Database) -> Callable[..., None]:
-    """Open a campaign over two texts, both in one batch; keyword arguments replace parts of its definition."""
+    """Open a campaign over two texts, both in one batch; keyword arguments replace their source and parts of the definition."""
 
-    def make(**parts: Any) -> None:
+    def make(source: Any = None, **parts: Any) -> None:
         content: dict[str, Any] = {
             "slug": "study",
             "title": "A study",
@@ -45,8 +45,8 @@ def open_study(database: Database) -> Callable[..., None]:
             session.add_all([dataset, system])
             session.flush()
             for number, text in enumerate(TEXTS):
-                source = {"zeta": 1, "alpha": {"day": number}}
-                example = Example(dataset_id=dataset.id, split="test", key=str(number), source=source)
+                facts = source or {"zeta": 1, "alpha": {"day": number}}
+                example = Example(dataset_id=dataset.id, split="test", key=str(number), source=facts)
                 session.add(example)
                 session.flush()
                 output = Output(example_id=example.id, system_id=system.id, text=text, text_sha256=sha256_of(text))

@@ -1,15 +1,21 @@
 """The annotator's routes keep the contract that scripts and pages rely on."""
 
+import json
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from spanplat.db import Database
-from spanplat.models import Annotation, Annotator, Assignment, AssignmentStatus, Participation
+from spanplat.models import Annotation, Annotator, Assignment, AssignmentStatus, CampaignStatus, Participation
+from spanplat.schemas.definition import SpanSettings
+from spanplat.services.campaigns import create_campaign, find_campaign, set_status
+from spanplat.services.definitions import definition_of
+from spanplat.services.plans import plan_campaign
 
 MUST_MARK = {
     "name": "blatant",
@@ -75,7 +81,7 @@ def test_the_source_keeps_the_order_of_its_keys(
     address = arrive()
     assert list(read(client, f"{address}/items/1")["source"]) == ["zeta", "alpha"]
     page = client.get(address).text
-    assert page.index('"zeta"') < page.index('"alpha"')
+    assert page.index("zeta</dt>") < page.index("alpha</summary>")
 
 
 def test_a_save_is_acknowledged_repeated_and_refused_when_stale(
@@ -253,7 +259,48 @@ def test_whoever_comes_when_every_place_is_taken_is_told_so(
     full = client.get("/c/study/start", query_string={"PROLIFIC_PID": "ben", "STUDY_ID": "study", "SESSION_ID": "b"})
     assert full.status_code == 409
     assert "There is no place for you here" in full.text
-    assert "all places in this study are taken" in full.text
+    assert "All places in this study are taken" in full.text
+
+
+def test_whoever_reads_keeps_the_place_until_it_is_somebody_elses(
+    client: FlaskClient, open_study: Callable[..., None], arrive: Callable[..., str], database: Database
+) -> None:
+    open_study()
+    address = arrive()
+    with database.transaction() as session:
+        session.execute(update(Assignment).values(lease_expires_at=datetime.now(UTC) + timedelta(minutes=1)))
+    assert client.post(f"{address}/presence").status_code == 204
+    with database.transaction() as session:
+        seat = session.scalars(select(Assignment)).one()
+        assert seat.lease_expires_at is not None
+        assert seat.lease_expires_at > datetime.now(UTC) + timedelta(minutes=50)
+        seat.lease_expires_at = datetime.now(UTC) - timedelta(minutes=1)
+    arrive(PROLIFIC_PID="ben", SESSION_ID="b")
+    lost = client.post(f"{address}/presence")
+    assert lost.status_code == 410
+    assert "place went to somebody else" in lost.text
+
+
+def test_a_save_on_a_lapsed_place_takes_it_back_or_is_kept_as_late_where_somebody_else_has_it(
+    client: FlaskClient, open_study: Callable[..., None], arrive: Callable[..., str], database: Database
+) -> None:
+    open_study()
+    address = arrive()
+
+    def run_out() -> None:
+        with database.transaction() as session:
+            session.execute(update(Assignment).values(lease_expires_at=datetime.now(UTC) - timedelta(minutes=1)))
+
+    run_out()
+    assert client.put(f"{address}/items/1", json={"revision": 0, "status": "complete"}).json == {"revision": 1}
+    run_out()
+    arrive(PROLIFIC_PID="ben", SESSION_ID="b")
+    for _ in range(2):
+        late = client.put(f"{address}/items/2", json={"revision": 0, "status": "complete"})
+        assert (late.status_code, late.get_json()["kept"]) == (410, True)
+        assert "what you did is kept" in late.get_json()["error"]
+    with database.reading() as session:
+        assert session.scalar(select(func.count()).where(Annotation.late)) == 1
 
 
 def test_withdrawing_gives_the_place_back(
@@ -270,3 +317,34 @@ def test_the_page_speaks_the_language_of_the_browser_where_the_campaigns_is_not_
 ) -> None:
     open_study(language="xx")
     assert '<html lang="en" dir="ltr">' in client.get(arrive()).text
+
+
+def test_a_page_shows_other_peoples_spans_only_as_the_suggestions_that_the_definition_names(
+    client: FlaskClient, database: Database, open_study: Callable[..., None], arrive: Callable[..., str]
+) -> None:
+    open_study(annotators={"per_output": 2})
+    first = arrive()
+    text = read(client, f"{first}/items/1")["text"]
+    client.put(f"{first}/items/1", json=work(text, text[:4]))
+    second = arrive(PROLIFIC_PID="ben", SESSION_ID="b")
+    item = read(client, f"{second}/items/1")
+    assert (item["spans"], item["suggestions"], item["dismissed"]) == ([], [], [])
+    with database.transaction() as session:
+        find_campaign(session, "study").slug = "earlier"
+        definition = definition_of(find_campaign(session, "earlier")).model_copy(
+            update={"spans": SpanSettings(suggestions_from="earlier")}
+        )
+        create_campaign(session, plan_campaign(session, definition))
+        set_status(session, "study", CampaignStatus.OPEN)
+    third = arrive(PROLIFIC_PID="cleo", SESSION_ID="c")
+    for told in (read(client, f"{third}/items/1"), json.loads(_campaign_of(client.get(third).text))["current"]):
+        assert told["spans"] == []
+        assert [(entry["text"], sorted(entry)) for entry in told["suggestions"]] == [
+            (text[:4], ["category", "end", "number", "output", "side", "start", "text"])
+        ]
+
+
+def _campaign_of(page: str) -> str:
+    found = re.search(r'id="campaign">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    return found[1]

@@ -1,0 +1,244 @@
+"""The tabs People and Checks: everybody by pseudonym, ids of the platform only in the pay file and only for researchers."""
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from spanplat.db import Database
+from spanplat.models import (
+    Annotator,
+    Assignment,
+    AssignmentStatus,
+    BatchItem,
+    CampaignStatus,
+    CheckResult,
+    Participation,
+    Role,
+)
+from spanplat.platforms.arrivals import Arrival
+from spanplat.schemas.definition import CampaignDefinition
+from spanplat.services.campaigns import create_campaign, find_campaign, set_status
+from spanplat.services.participation import enter
+from spanplat.services.plans import plan_campaign
+from spanplat.services.withdrawing import withdraw
+from tests.services.test_annotating import NOW
+
+SignedIn = Callable[[Role], Any]
+
+
+@pytest.fixture
+def crowd(app: Flask) -> str:
+    """Open a campaign on the demo's texts that one person has come to."""
+    database: Database = app.extensions["spanplat_database"]
+    definition = CampaignDefinition.model_validate(
+        {
+            "slug": "crowd",
+            "title": "Crowd",
+            "data": {"dataset": "demo"},
+            "categories": [{"name": "Wrong"}],
+            "platform": {"service": "prolific", "reward": "£2", "bonus": "£1", "codes": {"completed": "DONE"}},
+        }
+    )
+    with database.transaction() as session:
+        create_campaign(session, plan_campaign(session, definition))
+        set_status(session, "crowd", CampaignStatus.OPEN)
+        enter(
+            session, find_campaign(session, "crowd"), Arrival("prolific", "PID-0815", "s", {"SESSION_ID": "sub"}), NOW
+        )
+    return "/admin/campaigns/crowd"
+
+
+def test_people_are_shown_by_pseudonym_and_paid_by_their_ids(crowd: str, signed_in: SignedIn) -> None:
+    client = signed_in(Role.RESEARCHER)
+    page = client.get(f"{crowd}/people").text
+    assert "working" in page
+    assert "PID-0815" not in page
+    assert "Download the pay file" in page
+    file = client.post(f"{crowd}/pay/pay.csv")
+    assert file.headers["Content-Disposition"] == "attachment; filename=crowd-pay.csv"
+    assert file.headers["Cache-Control"] == "no-store"
+    assert "PID-0815,sub,p-" in file.text
+    assert client.post(f"{crowd}/pay/bonuses.csv").text == ""
+
+
+@pytest.mark.parametrize(
+    ("minutes", "said"),
+    [
+        (10, ["£12.00"]),
+        (15, ["£8.00", "below the recommended £9"]),
+        (30, ["£4.00", "below the minimum of £6"]),
+    ],
+)
+def test_what_the_reward_makes_an_hour_is_held_against_what_platforms_ask_for(
+    app: Flask, crowd: str, signed_in: SignedIn, minutes: int, said: list[str]
+) -> None:
+    database: Database = app.extensions["spanplat_database"]
+    with database.transaction() as session:
+        theirs = select(Assignment).join(Annotator, Annotator.id == Assignment.annotator_id)
+        seat = session.scalars(theirs.where(Annotator.external_id == "PID-0815")).one()
+        assert seat.claimed_at is not None
+        seat.status, seat.submitted_at = AssignmentStatus.SUBMITTED, seat.claimed_at + timedelta(minutes=minutes)
+    page = signed_in(Role.VIEWER).get(f"{crowd}/people").text
+    sentences = ("£12.00", "£8.00", "£4.00", "below the recommended £9", "below the minimum of £6")
+    assert [sentence for sentence in sentences if sentence in page] == said
+
+
+def test_two_hundred_people_have_pages_that_stay_when_they_refresh(app: Flask, crowd: str, signed_in: SignedIn) -> None:
+    database: Database = app.extensions["spanplat_database"]
+    with database.transaction() as session:
+        _add_people(session, 204)
+    client = signed_in(Role.RESEARCHER)
+    first, second, last = (client.get(f"{crowd}/people?page={page}").text for page in (1, 2, 3))
+    counts = [page.count('<th scope="row"><code>') for page in (first, second, last)]
+    assert counts == [100, 100, 5]
+    assert "p-000-x" in first
+    assert "p-203-x" in last
+    assert f'<a rel="next" href="{crowd}/people?page=3">' in second
+    assert f'hx-get="{crowd}/people?page=2"' in second
+    refreshed = client.get(f"{crowd}/people?page=2", HX_Request="true").text
+    assert refreshed in second
+    assert client.get(f"{crowd}/people?page=4").text.count('<th scope="row"><code>') == 5
+    assert len(client.post(f"{crowd}/pay/pay.csv").text.splitlines()) == 206
+
+
+def test_people_are_ordered_and_found_on_all_pages_and_downloaded_so(
+    app: Flask, crowd: str, signed_in: SignedIn
+) -> None:
+    database: Database = app.extensions["spanplat_database"]
+    with database.transaction() as session:
+        _add_people(session, 204)
+    client = signed_in(Role.VIEWER)
+    shown = client.get(f"{crowd}/people?sort=annotator-&find=X").text
+    assert re.findall(r'<th scope="row"><code>(.*?)</code>', shown)[:2] == ["p-203-x", "p-202-x"]
+    assert "204 of 205" in shown
+    assert 'aria-sort="descending"' in shown
+    assert f'hx-get="{crowd}/people?sort=annotator-&amp;find=X"' in shown
+    assert f'<a rel="next" href="{crowd}/people?sort=annotator-&amp;find=X&amp;page=2">' in shown
+    file = client.get(f"{crowd}/people/table/people?sort=annotator-&find=X").text
+    lines = file.splitlines()
+    assert (len(lines), lines[1].partition(",")[0], lines[-1].partition(",")[0]) == (205, "p-203-x", "p-000-x")
+    assert "PID-0815" not in client.get(f"{crowd}/people/table/people").text
+    nobody = client.get(f"{crowd}/people?find=nobody+at+all").text
+    assert "Nobody here fits these words." in nobody
+    assert client.get(f"{crowd}/people?sort=salary").status_code == 422
+
+
+def _add_people(session: Session, number: int) -> None:
+    """Let people come whose pseudonyms are ``p-000-x`` and so on."""
+    campaign_id = find_campaign(session, "crowd").id
+    people = [
+        Annotator(kind="human", source="prolific", external_id=f"{n}", pseudonym=f"p-{n:03}-x") for n in range(number)
+    ]
+    session.add_all(people)
+    session.flush()
+    for person in people:
+        visit = {"token": f"token-{person.id}", "session_key": person.pseudonym, "parameters": {}}
+        session.add(Participation(campaign_id=campaign_id, annotator_id=person.id, **visit))
+
+
+@pytest.mark.parametrize("page", ["0", "-1", "x", "9" * 30])
+@pytest.mark.parametrize("tab", ["", "/people", "/checks", "/unplaced"])
+def test_a_page_that_cannot_be_is_told(crowd: str, signed_in: SignedIn, tab: str, page: str) -> None:
+    response = signed_in(Role.VIEWER).get(f"{crowd}{tab}?page={page}")
+    assert (response.status_code, "asks for something that does not exist" in response.text) == (422, True)
+
+
+def test_viewers_see_people_but_get_no_pay_file(crowd: str, signed_in: SignedIn) -> None:
+    client = signed_in(Role.VIEWER)
+    assert "Download the pay file" not in client.get(f"{crowd}/people").text
+    assert client.post(f"{crowd}/pay/pay.csv").status_code == 403
+
+
+def test_the_checks_page_shows_what_the_rules_say(crowd: str, signed_in: SignedIn) -> None:
+    page = signed_in(Role.VIEWER).get(f"{crowd}/checks").text
+    assert "No check was answered yet." in page
+    assert "nobody is asked for consent" in page
+
+
+def _make(app: Flask, **platform: Any) -> None:
+    definition = CampaignDefinition.model_validate(
+        {
+            "slug": "ruled",
+            "title": "Ruled",
+            "data": {"dataset": "demo"},
+            "categories": [{"name": "Wrong"}],
+            "consent": {"text": "Who, what, how long, pay, data, contact: ada@example.org."},
+            "platform": {"service": "prolific", "codes": {"completed": "DONE", "screened_out": "OUT"}} | platform,
+            "batches": {"regular": 4, "attention": 1},
+            "checks": [
+                {
+                    "name": "flying-ferry",
+                    "type": "must_abstain",
+                    "item": {"split": "test", "example": "0", "system": "juniper"},
+                    "on_fail": "screen_out",
+                }
+            ],
+        }
+    )
+    database: Database = app.extensions["spanplat_database"]
+    with database.transaction() as session:
+        create_campaign(session, plan_campaign(session, definition))
+
+
+def _status(app: Flask) -> str:
+    database: Database = app.extensions["spanplat_database"]
+    with database.reading() as session:
+        return find_campaign(session, "ruled").status
+
+
+def test_what_the_platforms_rules_refuse_is_not_opened_whatever_is_confirmed(app: Flask, signed_in: SignedIn) -> None:
+    _make(app, reward="£0.10", minutes=30)
+    client = signed_in(Role.RESEARCHER)
+    client.get("/admin/campaigns/ruled")
+    for confirmed in ({}, {"confirmed": "yes"}):
+        response = client.post("/admin/campaigns/ruled/status", status="open", **confirmed)
+        assert response.status_code == 409
+        assert "below the minimum" in response.text
+        assert "This is meant" not in response.text
+    assert _status(app) == CampaignStatus.DRAFT
+
+
+def test_what_the_platforms_rules_ask_about_is_opened_once_it_is_meant(app: Flask, signed_in: SignedIn) -> None:
+    _make(app)
+    client = signed_in(Role.RESEARCHER)
+    client.get("/admin/campaigns/ruled")
+    asked = client.post("/admin/campaigns/ruled/status", status="open")
+    assert (asked.status_code, "This is meant: open it" in asked.text) == (409, True)
+    assert _status(app) == CampaignStatus.DRAFT
+    assert client.post("/admin/campaigns/ruled/status", status="open", confirmed="yes").status_code == 303
+    assert _status(app) == CampaignStatus.OPEN
+
+
+@pytest.mark.parametrize("tab", ["people", "checks"])
+def test_a_tab_brings_itself_up_to_date_and_is_sent_only_when_something_changed(
+    app: Flask, crowd: str, signed_in: SignedIn, tab: str
+) -> None:
+    client = signed_in(Role.RESEARCHER)
+    page = client.get(f"{crowd}/{tab}").text
+    assert f'hx-get="{crowd}/{tab}"' in page
+    part = client.get(f"{crowd}/{tab}", HX_Request="true")
+    assert part.text.startswith(f'<div id="{tab}"')
+    assert "csrf_token" not in part.text
+    tag = part.headers["ETag"]
+    assert client.get(f"{crowd}/{tab}", HX_Request="true", If_None_Match=tag).status_code == 304
+    _come_and_go(app, "PID-0816")
+    changed = client.get(f"{crowd}/{tab}", HX_Request="true", If_None_Match=tag)
+    assert (changed.status_code, "withdrew" in changed.text) == (200, tab == "people")
+
+
+def _come_and_go(app: Flask, person: str) -> None:
+    """Let somebody come, fail a check, and withdraw."""
+    database: Database = app.extensions["spanplat_database"]
+    with database.transaction() as session:
+        visit = enter(session, find_campaign(session, "crowd"), Arrival("prolific", person, person, {}), NOW)
+        assert visit.assignment is not None
+        item = session.scalars(select(BatchItem.item_id).where(BatchItem.batch_id == visit.assignment.batch_id)).first()
+        failed = CheckResult(assignment_id=visit.assignment.id, item_id=item, name="x", kind="gold", passed=False)
+        session.add(failed)
+        withdraw(session, visit.participation.token)

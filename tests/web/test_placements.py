@@ -1,0 +1,43 @@
+"""Where a model's quotes went, on its campaign's pages."""
+
+from typing import Any
+
+from sqlalchemy import func, select
+
+from spanplat.db import Database
+from spanplat.models import Annotation, Assignment, Campaign, Span, Unplaced
+
+MODEL = "/admin/campaigns/demo-overlap"
+PEOPLE = "/admin/campaigns/demo-people"
+
+
+def leave_out(database: Database, reasons: dict[str, int]) -> int:
+    """Store quotes without a place, and return how many the campaign has placed."""
+    with database.transaction() as session:
+        campaign = session.scalars(select(Campaign).where(Campaign.slug == "demo-overlap")).one()
+        for reason, number in reasons.items():
+            session.add_all(
+                Unplaced(campaign_id=campaign.id, kind="span", record={}, reason=reason) for _ in range(number)
+            )
+        placed = (
+            select(func.count(Span.id))
+            .join(Annotation, Annotation.id == Span.annotation_id)
+            .join(Assignment, Assignment.id == Annotation.assignment_id)
+            .where(Assignment.campaign_id == campaign.id)
+        )
+        return session.scalars(placed).one()
+
+
+def test_the_share_of_quotes_without_a_place_is_shown_with_rules_and_reasons(researcher: Any, demo: Database) -> None:
+    placed = leave_out(demo, {"the quote does not occur in the text": 3, "unknown category 'Blue'": 1})
+    share = f"{400 / (placed + 4):.1f}"
+    text = researcher.get(f"{MODEL}/unplaced").text
+    assert f"{share}\u202f% of {placed + 4} quotes have no place in the text." in text
+    assert "word for word" in text
+    assert "Not placed: the quote does not occur in the text" in text
+    assert f"{share}\u202f%" in researcher.get(MODEL).text.split("Quotes not placed")[1][:300]
+
+
+def test_what_people_fill_has_no_quotes(researcher: Any) -> None:
+    assert "Quotes not placed" not in researcher.get(PEOPLE).text
+    assert "quotes have no place" not in researcher.get(f"{PEOPLE}/unplaced").text
