@@ -4,13 +4,13 @@ import re
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 from sqlalchemy import select
 
 from spanplat.db import Database
 from spanplat.models import Output
 from spanplat.services.demo import load_demo
+from tests.browser.accessibility import require_accessible
 
 pytestmark = pytest.mark.browser
 
@@ -38,24 +38,22 @@ def open_first(page: Page) -> None:
     page.wait_for_url("**/outputs/*")
 
 
-def require_accessible(page: Page) -> None:
-    results = Axe().run(page)
-    assert results.violations_count == 0, results.generate_report()
+def require_accessible_and_fitting(page: Page) -> None:
+    require_accessible(page)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 def test_list_and_output_are_accessible_and_fit_the_window(
     demo: Database, new_page: Callable[..., Page], signed_in: Callable[[Page], Page], scheme: str, width: int
 ) -> None:
     del demo
     page = signed_in(new_page(color_scheme=scheme, viewport={"width": width, "height": 800}))
     page.goto(LIST)
-    require_accessible(page)
+    require_accessible_and_fitting(page)
     open_first(page)
     expect(page.locator("#text .mark").first).to_be_visible()
-    require_accessible(page)
+    require_accessible_and_fitting(page)
 
 
 def test_the_keyboard_leads_through_list_and_outputs(explorer: Page) -> None:
@@ -127,10 +125,11 @@ def test_everything_is_reached_without_scripts(
     page = signed_in(new_page(java_script_enabled=False))
     page.goto(LIST)
     page.get_by_role("navigation", name="Kinds of disagreement").get_by_role("link", name="Missing").click()
+    page.wait_for_url("**type=missing**")
     page.get_by_label("Text contains").fill("the")
     page.get_by_role("button", name="Show").click()
+    page.wait_for_url("**q=the**")
     assert "type=missing" in page.url
-    assert "q=the" in page.url
     open_first(page)
     page.get_by_role("link", name="Next").click()
     expect(page.get_by_role("navigation", name="Outputs")).to_contain_text("2 of")

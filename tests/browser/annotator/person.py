@@ -5,8 +5,10 @@ from typing import Any, Protocol
 from playwright.sync_api import Locator, Page, expect
 
 # Where the mouse must go to drag exactly over a quote: just inside the outer edges of its first and last character.
-EDGES = """([quote, occurrence]) => {
-  const element = document.getElementById("text");
+EDGES = """([quote, occurrence, within]) => {
+  const element = document.getElementById(within);
+  const pane = document.getElementById("marking");
+  const scroller = getComputedStyle(pane).overflowY === "visible" ? globalThis : pane;
   let start = -1;
   for (let i = 0; i <= occurrence; i++) start = element.textContent.indexOf(quote, start + 1);
   if (start < 0) throw new Error(`not in the text: ${quote}`);
@@ -23,7 +25,7 @@ EDGES = """([quote, occurrence]) => {
     const [node, offset] = place(from + grapheme.length - 1);
     range.setEnd(node, offset + 1);
     const top = range.getBoundingClientRect().top;
-    if (top < 60 || top > innerHeight - 160) document.getElementById("marking").scrollBy(0, top - innerHeight / 2);
+    if (top < 60 || top > innerHeight - 160) scroller.scrollBy(0, top - innerHeight / 2);
     return [range.getClientRects()[0], /\\p{Script=Arabic}|\\p{Script=Hebrew}/u.test(grapheme)];
   };
   const last = graphemes.at(-1);
@@ -47,7 +49,16 @@ class Annotator:
         """Come through the start link and pass the instructions."""
         self.page.goto(link)
         self.page.get_by_role("button", name="Start").click()
+        self.ready()
         return self
+
+    def ready(self) -> None:
+        """Wait until everything on the page can be used; what is needed for the first mark alone comes before the rest."""
+        self.page.locator("body[data-ready]").wait_for()
+
+    def hear_nothing(self) -> None:
+        """Keep the page from asking now and then what happened elsewhere: it would turn to that before anything is done on it."""
+        self.page.route("**/items", lambda route: route.abort())
 
     @property
     def base(self) -> str:
@@ -62,14 +73,17 @@ class Annotator:
     def rows(self) -> Locator:
         return self.page.locator("#spans > li")
 
-    def edges(self, quote: str, occurrence: int = 0) -> list[list[float]]:
+    def edges(self, quote: str, occurrence: int = 0, within: str = "text") -> list[list[float]]:
         """Return where the mouse must go to drag exactly over a quote; scrolls there first."""
-        places: list[list[float]] = self.page.evaluate(EDGES, [quote, occurrence])
+        self.ready()
+        places: list[list[float]] = self.page.evaluate(EDGES, [quote, occurrence, within])
         return places
 
-    def drag(self, quote: str, *, occurrence: int = 0, backwards: bool = False, shift: bool = False) -> None:
-        """Drag over exactly these characters."""
-        start, end = self.edges(quote, occurrence)
+    def drag(
+        self, quote: str, *, occurrence: int = 0, backwards: bool = False, shift: bool = False, within: str = "text"
+    ) -> None:
+        """Drag over exactly these characters of a text, named by its id."""
+        start, end = self.edges(quote, occurrence, within)
         if backwards:
             start, end = end, start
         mouse, keyboard = self.page.mouse, self.page.keyboard
@@ -83,10 +97,17 @@ class Annotator:
         if shift:
             keyboard.up("Shift")
 
-    def click(self, quote: str) -> None:
+    def click(self, quote: str, *, within: str = "text") -> None:
         """Click in the middle of a quote that stands on one line."""
-        (left, y), (right, _) = self.edges(quote)
+        (left, y), (right, _) = self.edges(quote, within=within)
         self.page.mouse.click((left + right) / 2, y)
+
+    def handle(self, edge: str) -> list[float]:
+        """Return where the handle of an end of the selected mark can be held."""
+        box = self.page.locator(f".handle.{edge}").bounding_box()
+        assert box is not None
+        hangs_left = "leftmost" in (self.page.locator(f".handle.{edge}").get_attribute("class") or "").split()
+        return [box["x"] + (-5 if hangs_left else box["width"] + 5), box["y"] + box["height"] + 6]
 
     def mark(self, quote: str, key: str = "1", **how: Any) -> None:
         """Drag, then choose the category with this key."""
@@ -103,10 +124,21 @@ class Annotator:
     def stored(self, position: int = 1) -> list[tuple[str, str]]:
         """Return quote and category of what the server has, after checking each quote against its offsets."""
         self.saved()
+        return [(span["text"], span["category"]) for span in self.stored_spans(position)]
+
+    def stored_spans(self, position: int = 1) -> list[dict[str, Any]]:
+        """Return the spans that the server has, after checking each quote against its offsets."""
+        self.saved()
         item = self.page.request.get(f"{self.base}/items/{position}").json()
         for span in item["spans"]:
-            assert item["text"][span["start"] : span["end"]] == span["text"]
-        return [(span["text"], span["category"]) for span in item["spans"]]
+            text = (
+                item["source_text"]["text"]
+                if span["side"] == "source"
+                else item["item"]["outputs"][span["output"]]["text"]
+            )
+            assert text[span["start"] : span["end"]] == span["text"]
+        spans: list[dict[str, Any]] = item["spans"]
+        return spans
 
     def shown(self) -> list[str]:
         """Return the quotes in the list of marks."""
@@ -123,3 +155,12 @@ class AnnotatorIn(Protocol):
     """Make a person with a browser of their own; arguments go to ``browser.new_context``."""
 
     def __call__(self, **options: Any) -> Annotator: ...
+
+
+def swipe(page: Page, start: list[float], end: list[float]) -> None:
+    """Move a finger from one place to another."""
+    finger = page.context.new_cdp_session(page)
+    steps = [[a + (b - a) * share for a, b in zip(start, end, strict=True)] for share in (0, 0.5, 1)]
+    for kind, points in zip(("touchStart", "touchMove", "touchMove", "touchEnd"), [*steps, None], strict=True):
+        places = [{"x": points[0], "y": points[1]}] if points else []
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": places})

@@ -1,9 +1,14 @@
 """From the start link to the completion code."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
+from sqlalchemy import select
 
-from tests.browser.annotator.person import Annotator, OpenStudy
+from spanplat.models import Annotation
+from tests.browser.annotator.person import Annotator, AnnotatorIn, OpenStudy
+from tests.browser.conftest import LiveServer
 
 pytestmark = pytest.mark.browser
 
@@ -58,9 +63,7 @@ def test_a_batch_is_annotated_reviewed_and_submitted_for_the_code(annotator: Ann
     expect(page.locator(".code")).to_have_text("DONE123")
 
 
-def test_coming_back_by_the_link_resumes_at_the_first_item_that_is_not_done(
-    annotator: Annotator, open_study: OpenStudy
-) -> None:
+def test_coming_back_by_the_link_resumes_at_the_item_that_was_open(annotator: Annotator, open_study: OpenStudy) -> None:
     link = open_study("First text here.", "Second text here.", "Third text here.", platform={"service": "prolific"})
     annotator.begin(link + PROLIFIC)
     annotator.mark("text")
@@ -74,6 +77,10 @@ def test_coming_back_by_the_link_resumes_at_the_first_item_that_is_not_done(
     expect(annotator.page.locator("#progress")).to_have_text("2 of 3")
     expect(annotator.page.get_by_role("button", name="Item 1, done")).to_be_visible()
     annotator.page.get_by_role("button", name="Back").click()
+    expect(annotator.rows).to_have_count(1)
+    annotator.page.goto("about:blank")
+    annotator.page.goto(link + PROLIFIC)
+    expect(annotator.page.locator("#progress")).to_have_text("1 of 3")
     expect(annotator.rows).to_have_count(1)
 
 
@@ -205,7 +212,7 @@ def test_of_a_pair_both_texts_are_shown_and_the_better_one_is_chosen(
 def test_the_aspect_asked_about_stands_above_the_text(annotator: Annotator, open_study: OpenStudy) -> None:
     item = {"kind": "aspect", "aspects": [{"name": "Fluency", "description": "Is it good English?"}]}
     annotator.begin(open_study("The hotel is near the river.", item=item))
-    expect(annotator.page.locator("#task")).to_have_text("Fluency")
+    expect(annotator.page.locator("#task")).to_have_text("Fluency Is it good English?")
 
 
 def test_the_divider_moves_with_pointer_and_keys_and_is_remembered(annotator: Annotator, open_study: OpenStudy) -> None:
@@ -222,3 +229,134 @@ def test_the_divider_moves_with_pointer_and_keys_and_is_remembered(annotator: An
     page.reload()
     page.get_by_role("button", name="Start").click()
     expect(divider).to_have_attribute("aria-valuenow", "55")
+
+
+def test_an_answer_stays_with_its_item_when_the_next_is_opened_from_within_the_field(
+    annotator: Annotator, open_study: OpenStudy
+) -> None:
+    annotator.begin(open_study("First text.", "Second text.", questions=[{"type": "text", "label": "Comment"}]))
+    page = annotator.page
+    comment = page.get_by_label("Comment")
+    comment.fill("About the first")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#progress")).to_have_text("2 of 2")
+    expect(comment).to_have_value("")
+    expect(annotator.text).to_be_focused()
+    comment.fill("About the second")
+    page.get_by_role("button", name="Back").click()
+    expect(comment).to_have_value("About the first")
+    annotator.saved()
+
+
+def test_panels_give_the_focus_and_the_caret_back(annotator: Annotator, open_study: OpenStudy) -> None:
+    annotator.begin(open_study("First text here.", questions=[{"type": "text", "label": "Comment"}]))
+    page = annotator.page
+    annotator.text.focus()
+    for key in ("i", "?", "Escape"):
+        page.keyboard.press(key)
+    expect(annotator.text).to_be_focused()
+    page.keyboard.press("Control+Shift+ArrowRight")
+    page.keyboard.press("1")
+    assert annotator.stored() == [("First", "incorrect")]
+    page.get_by_role("button", name="Instructions").click()
+    page.get_by_role("button", name="Close the instructions").click()
+    expect(page.get_by_role("button", name="Instructions")).to_be_focused()
+
+
+def test_what_is_required_is_asked_for_and_what_is_not_can_be_taken_back(
+    annotator: Annotator, open_study: OpenStudy
+) -> None:
+    questions = [
+        {"type": "checkbox", "label": "I read the source", "required": True},
+        {"type": "choices", "label": "Problems", "options": ["Typos", "Style", "Length"], "minimum": 2},
+        {"type": "choice", "label": "Register", "options": ["Formal", "Casual"]},
+        {"type": "likert", "label": "Impression", "points": 3, "required": False},
+        {"type": "slider", "label": "Quality", "required": False},
+        {"type": "text", "label": "Why", "required": True},
+    ]
+    annotator.begin(open_study("First text here.", questions=questions))
+    page = annotator.page
+    message = page.locator("#message")
+
+    def next_needs(text: str) -> None:
+        page.get_by_role("button", name="Next").click()
+        expect(message).to_have_text(text)
+
+    next_needs("Please answer: I read the source")
+    page.get_by_label("I read the source").check()
+    next_needs("Please choose at least 2: Problems")
+    page.get_by_label("Typos").check()
+    next_needs("Please choose at least 2: Problems")
+    page.get_by_label("Style").check()
+    next_needs("Please answer: Register")
+    page.get_by_label("Casual").check()
+    next_needs("Please answer: Why")
+    page.get_by_label("Why").fill("Because")
+    page.get_by_label("2", exact=True).check()
+    page.get_by_label("Quality").press("ArrowLeft")
+    for _ in range(2):
+        page.get_by_role("button", name="Clear the answer").first.click()
+    expect(page.locator("output[for=answer-quality]")).to_have_text("–")
+    page.get_by_role("button", name="Next").click()
+    expect(page.locator("#review-summary")).to_contain_text("Everything is done.")
+    answers = page.request.get(f"{annotator.base}/items/1").json()["answers"]
+    assert set(answers) == {"i-read-the-source", "problems", "register", "why"}
+
+
+def test_the_review_leads_to_what_an_item_still_lacks(annotator: Annotator, open_study: OpenStudy) -> None:
+    question = {"type": "likert", "label": "Overall impression"}
+    annotator.begin(open_study("First text here.", "Second text here.", questions=[question]))
+    page = annotator.page
+    annotator.mark("text")
+    annotator.saved()
+    page.get_by_role("button", name="Review").click()
+    expect(page.locator("#review-summary")).to_contain_text("Not finished yet: 1, 2.")
+    expect(page.locator("#strip [aria-current=step]")).to_have_text("Review")
+    page.get_by_role("button", name="Back").click()
+    expect(page.locator("#strip [aria-current=step]")).to_have_text("1")
+    page.get_by_role("button", name="Review").click()
+    page.get_by_role("button", name="Item 1: begun, not finished").click()
+    expect(page.locator("#message")).to_have_text("Please answer: Overall impression")
+    expect(page.get_by_label("1", exact=True)).to_be_focused()
+
+
+def test_each_group_reads_its_own_wording_in_the_question_and_in_what_is_missing(
+    annotator_in: AnnotatorIn, open_study: OpenStudy
+) -> None:
+    question = {"type": "likert", "label": "Impression", "wording": {"a": "How good is it?", "b": "How bad is it?"}}
+    link = open_study("First text here.", questions=[question], groups=[{"name": "A"}, {"name": "B"}])
+    read = set()
+    for _ in range(2):
+        annotator = annotator_in().begin(link)
+        annotator.page.get_by_role("button", name="Next").click()
+        expect(annotator.page.locator("#message")).to_contain_text("Please answer: How")
+        read.add(str(annotator.page.locator("#questions legend").text_content()).strip())
+    assert read == {"How good is it?", "How bad is it?"}
+
+
+def test_only_time_spent_at_the_page_is_counted(
+    annotator: Annotator, open_study: OpenStudy, live_server: LiveServer
+) -> None:
+    page = annotator.page
+    page.clock.install()
+    annotator.hear_nothing()  # in two hours it would ask often
+    annotator.begin(open_study("First text here."))
+    page.clock.run_for(500)
+    expect(page).to_have_title(re.compile("^1/1"))  # what counts the time is there
+    page.clock.run_for(5_000)
+    page.mouse.move(300, 300)
+    page.clock.run_for(3_600_000)  # an hour for lunch
+    page.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true })")
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    page.clock.run_for(3_600_000)  # another in a different tab
+    page.evaluate("delete document.hidden")
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    page.clock.run_for(2_000)
+    annotator.drag("text")
+    page.keyboard.press("1")
+    page.clock.run_for(2_000)
+    annotator.saved()
+    with live_server.database.reading() as session:
+        [seconds] = session.scalars(select(Annotation.seconds)).all()
+    assert seconds is not None
+    assert 7 <= seconds <= 70

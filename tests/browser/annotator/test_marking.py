@@ -1,11 +1,11 @@
 """Marking with the mouse: what was dragged is what the server stores, and what the page shows after a reload."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.annotator.person import Annotator, OpenStudy
+from tests.browser.annotator.person import Annotator, AnnotatorIn, OpenStudy, swipe
 
 pytestmark = pytest.mark.browser
 
@@ -19,7 +19,19 @@ SCRIPTS = [
     ("โรงแรมอยู่ใกล้ทะเล", "ใกล้"),
     ("このホテルは駅の近くです。", "ホテル"),
     ("Two  spaces,\n\n  an indent\tand a tab.", "spaces,\n\n  an indent"),
+    ("Flags 🇨🇿🇩🇪🇪🇸 and keys 1️⃣2️⃣ here.", "🇩🇪"),
+    ("Zalgo a\u0302\u0323\u0301b c\u0327o\u0308d and e\u0301.", "c\u0327o\u0308d"),
+    ("The word שלום stands before 21 and מחיר 30 too.", "שלום"),
+    ("سعر الغرفة 120 يورو (Wi-Fi) مجانا.", "الغرفة 120 يورو"),
+    ("“Quoted,” he said: „Zitat“ and «citation».", "“Quoted,”"),
+    ("if a<b && c>d then &amp; stays", "a<b"),
+    ("क्षत्रिय और विद्यार्थी यहाँ हैं।", "विद्यार्थी"),
+    ("東京タワーは高いです。とても。", "東京タワー"),
+    ("𝒜 𝓂𝒶𝓉𝒽 😀\u200d💻\ufe0f end", "𝓂𝒶𝓉𝒽"),
+    ("A line 🌧️ ended\r\nby another system.\r\n\r\nThe last.", "ended\nby another"),
 ]
+STORED = {text.replace("\r\n", "\n"): quote for text, quote in SCRIPTS}
+"""Which quote is marked in each text, as texts are stored."""
 
 
 def top_of(place: Locator) -> float:
@@ -28,19 +40,39 @@ def top_of(place: Locator) -> float:
     return box["y"]
 
 
-@pytest.mark.parametrize("backwards", [False, True], ids=["forwards", "backwards"])
-@pytest.mark.parametrize(("text", "quote"), SCRIPTS)
-def test_a_drag_stores_exactly_what_it_covers(
-    annotator: Annotator, open_study: OpenStudy, text: str, quote: str, backwards: bool
-) -> None:
-    annotator.begin(open_study(text))
-    expect(annotator.text).to_have_text(text, use_inner_text=False)
-    annotator.mark(quote, backwards=backwards)
-    assert annotator.stored() == [(quote, "incorrect")]
+def each_item(annotator: Annotator, texts: dict[str, str]) -> Iterator[tuple[int, str, str]]:
+    """Go through a batch and give the position of each item, its text, and the quote to mark in it; ends at the review."""
+    page = annotator.page
+    page.locator("#strip [data-position='1']").click()
+    for position in range(1, len(texts) + 1):
+        expect(page.locator("#progress")).to_have_text(f"{position} of {len(texts)}")
+        text = annotator.text.text_content() or ""
+        assert text in texts, "the page shows another text than the one stored"
+        yield position, text, texts[text]
+        page.keyboard.press("Control+Enter")
+    expect(page.locator("#review-summary")).to_contain_text("Everything is done.")
+    annotator.saved()
+
+
+def require_marked(annotator: Annotator, texts: dict[str, str], category: str) -> None:
+    """After a reload every item shows, and the server has, exactly its quote."""
     annotator.page.reload()
-    assert annotator.shown() == [quote]
-    assert annotator.text.evaluate("element => element.textContent") == text
-    assert annotator.page.locator("#text mark").all_text_contents() == [quote]
+    annotator.page.locator("body[data-ready]").wait_for()
+    for position, text, quote in each_item(annotator, texts):
+        assert annotator.stored(position) == [(quote, category)]
+        assert annotator.shown() == [quote]
+        assert annotator.text.evaluate("element => element.textContent") == text
+        assert "".join(annotator.page.locator("#text mark").all_text_contents()) == quote
+
+
+@pytest.mark.parametrize("backwards", [False, True], ids=["forwards", "backwards"])
+def test_in_every_script_a_drag_stores_exactly_what_it_covers(
+    annotator: Annotator, open_study: OpenStudy, backwards: bool
+) -> None:
+    annotator.begin(open_study(*(text for text, _ in SCRIPTS)))
+    for _, _, quote in each_item(annotator, STORED):
+        annotator.mark(quote, backwards=backwards)
+    require_marked(annotator, STORED, "incorrect")
 
 
 def test_markup_in_a_text_and_its_source_stays_text(annotator: Annotator, open_study: OpenStudy) -> None:
@@ -55,26 +87,26 @@ def test_markup_in_a_text_and_its_source_stays_text(annotator: Annotator, open_s
 
 
 @pytest.mark.parametrize(
-    ("granularity", "drag", "marked"),
+    ("granularity", "widened"),
     [
-        ("word", "udson Riv", "Hudson River"),
-        ("word", "afé", "Café"),
-        ("word", "“Café”", "“Café”"),
-        ("word", "3.", "3.5"),
-        ("word", " views ", "views"),
-        ("character", "dson R", "dson R"),
-        ("character", " views ", " views "),
-        ("sentence", "quiet", "It is quiet."),
-        ("sentence", "3.5 stars. It", "The “Café” has 3.5 stars. It is quiet."),
+        (
+            "word",
+            {"udson Riv": "Hudson River", "afé": "Café", "“Café”": "“Café”", "3.": "3.5", " views ": "views"},
+        ),
+        ("character", {"dson R": "dson R", " views ": " views "}),
+        ("sentence", {"quiet": "It is quiet.", "3.5 stars. It": "The “Café” has 3.5 stars. It is quiet."}),
     ],
 )
 def test_a_drag_is_widened_to_the_granularity_of_the_campaign(
-    annotator: Annotator, open_study: OpenStudy, granularity: str, drag: str, marked: str
+    annotator: Annotator, open_study: OpenStudy, granularity: str, widened: dict[str, str]
 ) -> None:
     text = "Nice views of Hudson River. The “Café” has 3.5 stars. It is quiet."
     annotator.begin(open_study(text, spans={"granularity": granularity}))
-    annotator.mark(drag)
-    assert annotator.stored() == [(marked, "incorrect")]
+    for dragged, marked in widened.items():
+        annotator.mark(dragged)
+        assert annotator.stored() == [(marked, "incorrect")]
+        annotator.page.keyboard.press("Control+z")
+        expect(annotator.rows).to_have_count(0)
 
 
 def test_shift_marks_single_characters_but_never_splits_one(annotator: Annotator, open_study: OpenStudy) -> None:
@@ -194,7 +226,7 @@ def test_severity_subcategory_and_reason_are_asked_where_the_campaign_wants_them
         spans={"reason": "required"},
     )
     annotator.begin(link)
-    annotator.drag("Hudson")  # the only category needs no choosing
+    annotator.drag("Hudson")  # the only category needs no choosing; what else is asked stands ready
     page = annotator.page
     message = page.locator("#message")
     page.keyboard.press("Control+Enter")
@@ -211,15 +243,23 @@ def test_severity_subcategory_and_reason_are_asked_where_the_campaign_wants_them
     assert (span["severity"], span["subcategory"], span["reason"]) == ("major", "addition", "Wrong river 1")
 
 
+LONG = "".join(f"Sentence {number} speaks of 🌧️ and sun. " for number in range(600))
+FAR_APART = ["Sentence 1 speaks", "Sentence 599 speaks"]
+
+
 def test_a_text_of_twenty_thousand_characters_is_marked_where_it_was_dragged(
     annotator: Annotator, open_study: OpenStudy
 ) -> None:
-    text = "".join(f"Sentence {number} speaks of 🌧️ and sun. " for number in range(600))
-    assert len(text) > 20_000
-    annotator.begin(open_study(text))
-    annotator.mark("Sentence 1 speaks")
-    annotator.mark("Sentence 599 speaks", "2")
-    assert annotator.stored() == [("Sentence 1 speaks", "incorrect"), ("Sentence 599 speaks", "not-checkable")]
+    assert len(LONG) > 20_000
+    annotator.begin(open_study(LONG))
+    for quote in FAR_APART:
+        annotator.mark(quote)
+        annotator.saved()  # what is asked about a mark has taken its place, so that nothing moves under the next drag
+    assert annotator.stored() == [(quote, "incorrect") for quote in FAR_APART]
+    annotator.page.reload()
+    expect(annotator.rows).to_have_count(2)
+    assert annotator.page.locator("#text mark").all_text_contents() == FAR_APART
+    assert annotator.text.text_content() == LONG
 
 
 def test_a_selection_made_by_touch_asks_for_the_category_below(
@@ -232,7 +272,7 @@ def test_a_selection_made_by_touch_asks_for_the_category_below(
     # A long press selects; no touch event tells of the handles dragged after it, only the selection changes.
     page.evaluate(
         """() => {
-          const node = document.getElementById("text").firstChild;
+          const node = document.createTreeWalker(document.getElementById("text"), NodeFilter.SHOW_TEXT).nextNode();
           getSelection().setBaseAndExtent(node, 21, node, 28);
         }"""
     )
@@ -241,6 +281,60 @@ def test_a_selection_made_by_touch_asks_for_the_category_below(
     assert top_of(chooser) > 500
     chooser.get_by_role("button", name="Misleading").tap()
     expect(page.locator("#spans q")).to_have_text("Hudson River")
+
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+
+
+# A finger that goes from line to line scrolls: what it marks stands on one line, and narrow pages break lines early.
+ON_ONE_LINE = {text: quote for text, quote in STORED.items() if "\n" not in text and len(text) < 45} | {
+    "The 👨‍👩‍👧‍👦 arrived 🇨🇿 today.": "👨‍👩‍👧‍👦 arrived 🇨🇿",
+    "Enjoy the Hudson River.": "Hudson River",
+}
+
+
+@pytest.mark.parametrize("backwards", [False, True], ids=["forwards", "backwards"])
+def test_in_every_script_a_finger_that_goes_sideways_marks_what_it_passes(
+    annotator_in: AnnotatorIn, open_study: OpenStudy, backwards: bool
+) -> None:
+    annotator = annotator_in(**PHONE)
+    annotator.begin(open_study(*ON_ONE_LINE))
+    misleading = annotator.page.locator("#chooser").get_by_role("button", name="Misleading")
+    for _, _, quote in each_item(annotator, ON_ONE_LINE):
+        start, end = annotator.edges(quote)
+        swipe(annotator.page, *((end, start) if backwards else (start, end)))
+        misleading.click()  # a tap so soon were a double tap
+        expect(annotator.rows).to_have_count(1)
+    require_marked(annotator, ON_ONE_LINE, "misleading")
+
+
+def test_a_finger_marks_both_ends_of_a_text_of_twenty_thousand_characters(
+    annotator_in: AnnotatorIn, open_study: OpenStudy
+) -> None:
+    annotator = annotator_in(**PHONE)
+    annotator.begin(open_study(LONG))
+    annotator.page.keyboard.press("1")
+    for number, word in enumerate(("Sentence", "599"), start=1):  # one word each, which no end of a line divides
+        swipe(annotator.page, *annotator.edges(word))
+        expect(annotator.rows).to_have_count(number)
+    assert annotator.stored() == [("Sentence", "incorrect"), ("599", "incorrect")]
+    assert [span["start"] for span in annotator.stored_spans()] == [0, LONG.index("599")]
+    assert annotator.page.evaluate("scrollY > 10_000"), "the page went back to the mark made first"
+
+
+def test_with_a_category_chosen_a_finger_marks_at_once_and_up_and_down_it_scrolls(
+    annotator_in: AnnotatorIn, open_study: OpenStudy
+) -> None:
+    annotator = annotator_in(**PHONE)
+    annotator.begin(open_study("Enjoy views of the Hudson River from select suites. " * 60))
+    page = annotator.page
+    page.keyboard.press("2")
+    swipe(page, *annotator.edges("views"))
+    expect(annotator.rows).to_have_count(1)
+    assert annotator.stored() == [("views", "not-checkable")]
+    swipe(page, [200, 500], [202, 200])
+    page.wait_for_function("scrollY > 100")
+    assert annotator.stored() == [("views", "not-checkable")]
 
 
 def test_a_double_click_selects_the_word_under_it(annotator: Annotator, open_study: OpenStudy) -> None:

@@ -14,7 +14,25 @@ MOST_BYTES = 60 * 1024
 def test_the_first_mark_costs_few_requests_and_little_transfer(annotator: Annotator, open_study: OpenStudy) -> None:
     link = open_study("Enjoy views of the Hudson River. " * 30, source={"name": "Riverside", "rooms": list(range(50))})
     needed: list[Response] = []
-    later = ("flow.js", "questions.js", "source.js", "stopwatch.js", "caret.js", "divider.js", "favicon.svg")
+    later = (
+        *(
+            f"{module}.js"
+            for module in (
+                "history",
+                "flow",
+                "questions",
+                "source",
+                "stopwatch",
+                "caret",
+                "divider",
+                "keyboard",
+                "panels",
+            )
+        ),
+        *(f"{module}.js" for module in ("marks", "handles", "inspector", "pane", "find", "rendered")),
+        "favicon.svg",
+        "/items",
+    )
     annotator.page.on(
         "response", lambda response: needed.append(response) if not response.url.endswith((*later, "/start")) else None
     )
