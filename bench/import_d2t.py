@@ -119,6 +119,10 @@ def _show(kind: str, figures: Figures) -> bool:
         f"{figures.longest_without_commit_ms:.0f} ms without its commit (aim {LONGEST_TRANSACTION_MS:g}); "
         f"load average {os.getloadavg()[0]:.1f}"
     )
+    print(
+        "| database | seconds | peak memory | longest write transaction |\n|---|---|---|---|\n"
+        f"| {kind} | {figures.seconds:.1f} s | {figures.peak_megabytes:.0f} MB | {figures.longest_transaction_ms:.0f} ms |"
+    )
     return figures.peak_megabytes < MOST_MEGABYTES
 
 

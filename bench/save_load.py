@@ -1,160 +1,157 @@
-"""How fast the server acknowledges saves, measured over HTTP against `spanplat serve`, with the clients on the same machine.
+"""Annotators in parallel over HTTP against `spanplat serve`, with the clients on the same machine; afterwards an audit.
 
-With a pause to think (``--think 1-3``), 200 annotators enter, read, save each item three times and submit: how long does a save take?
-Without (``--think 0``), every annotator sends the next save as soon as the last was acknowledged: how many a second?
-At the end the database is compared with what was acknowledged.
+Each follows the start link, reads ten items, saves each three times and submits. People are invited until every place is filled, and
+then the database must hold what was promised and what was acknowledged (see `bench.verification`). Four measurements:
+
+- ``thought``: 200 people who pause for 1 to 3 s before every action. How long does a save take?
+- ``troubled``: the same, while the server is killed with SIGKILL five times, 20 % of the people vanish, 10 % come back after their
+  lease ran out, and 10 % send everything twice at once.
+- ``haste``: 100 people at a time who never pause. How many requests and saves a second?
+- ``saves``: 32 people who send save after save. How many a second, when nothing else is asked for?
 """
 
 import argparse
 import asyncio
-import contextlib
 import itertools
 import os
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from random import Random
 
 import numpy as np
 
-from bench.annotators import Annotator, Measurements, UnexpectedAnswerError
+from bench.annotators import Annotator, Measurements
 from bench.databases import KINDS, fresh_database, kinds_of
 from bench.http_client import Connection
 from bench.serving import Server
 from bench.study import create_study
 from bench.verification import find_losses
+from bench.visits import SAVES_PER_ITEM, TROUBLED, Crowd, Habit
 
-SAVES_PER_ITEM = 3
+ITEMS = 10
 WARM_UP_CONNECTIONS = 16
-SHORT_ANNOTATORS = 8
-SHORT_SECONDS = 3.0
+LONGEST_PAUSE_BEFORE_A_KILL = 0.5
+FACTGENIE_REQUESTS_PER_SECOND = 73
+"""What factgenie answered at best under the same mix, 100 annotators at a time, on a like machine with two cores."""
 
 
 @dataclass(frozen=True)
 class Load:
     """What is simulated."""
 
-    annotators: int
-    """At work at the same time."""
-    think: tuple[float, float]
-    """Shortest and longest pause between two actions, in seconds."""
-    seconds: float
-    """After so long nobody begins anything new."""
+    batches: int
+    per_output: int
+    """Annotators promised for each output; batches times this is the number of places."""
+    at_once: int
+    """People at work at the same time."""
+    think: tuple[float, float] = (0.0, 0.0)
+    """Shortest and longest pause before each action, in seconds."""
+    arrival_seconds: float = 0.0
+    """Time over which the first people arrive."""
+    items: int = ITEMS
+    kills: int = 0
+    """How many times the server is killed, spread over the work."""
+    habits: dict[Habit, float] = field(default_factory=dict)
+    """Shares of people who do not just work to the end."""
 
     @property
-    def arrival_seconds(self) -> float:
-        """Time over which people arrive."""
-        return self.seconds / 3
+    def places(self) -> int:
+        """How many people the study has room for."""
+        return self.batches * self.per_output
 
 
-@dataclass(frozen=True)
+LOADS = {
+    "thought": Load(batches=50, per_output=4, at_once=200, think=(1, 3), arrival_seconds=10),
+    "troubled": Load(batches=50, per_output=4, at_once=200, think=(1, 3), arrival_seconds=10, kills=5, habits=TROUBLED),
+    "haste": Load(batches=100, per_output=5, at_once=100),
+}
+SHORT = {
+    "thought": Load(batches=4, per_output=3, at_once=12, think=(0.05, 0.2), items=4),
+    "troubled": Load(batches=5, per_output=4, at_once=20, think=(0.01, 0.1), items=4, kills=1, habits=TROUBLED),
+    "haste": Load(batches=5, per_output=4, at_once=10, items=4),
+}
+SAVES = "saves"
+SAVES_AT_ONCE, SAVES_SECONDS = 32, 30.0
+SHORT_SAVES_AT_ONCE, SHORT_SAVES_SECONDS = 8, 3.0
+
+
+@dataclass
 class Outcome:
     """What was measured."""
 
     measurements: Measurements
-    seconds: float
-    """Between the first and the last save."""
-    saves: int
+    people: int = 0
+    seen: Counter[str] = field(default_factory=Counter)
+    """How many people had each habit, were turned away, and lost their place."""
+    kills: int = 0
+    seconds: float = 0.0
+    """Between the first request and the last."""
+    saves: int = 0
     """Acknowledged in these seconds."""
-    processor_seconds: float
-    """Used by the server's processes in these seconds (PostgreSQL's own apart)."""
-    problems: list[str]
-    """Contradictions between what was acknowledged and what is stored."""
-
-    @property
-    def saves_per_second(self) -> float:
-        """Acknowledged saves per second."""
-        return self.saves / self.seconds
+    requests: int = 0
+    """Answered in these seconds."""
+    processor_seconds: float | None = None
+    """Used by the server's processes in these seconds (PostgreSQL's own apart); None if the server was killed."""
+    problems: list[str] = field(default_factory=list)
+    """Broken promises."""
 
 
 def measure(kind: str, load: Load, processes: int | None = None) -> Outcome:
-    """Put a server on a fresh database under load, and compare the database with what it acknowledged."""
-    measurements = Measurements()
+    """Fill a study on a fresh database under load, and compare the database with what was promised and acknowledged."""
     with fresh_database(kind) as url:
-        rounds = 1 if load.think[1] == 0 else 2 + int(load.seconds / (load.think[0] or 0.1) / 15)
-        create_study(url, seats=load.annotators * rounds)
+        create_study(url, batches=load.batches, per_output=load.per_output, items=load.items)
         with Server(url, processes=processes) as server:
-            annotators, stretch = asyncio.run(_simulate(server, load, measurements))
-        losses = find_losses(url, [annotator.ledger for annotator in annotators])
-        return Outcome(measurements, stretch.seconds, stretch.saves, stretch.processor_seconds, losses)
+            crowd = Crowd(url, server.port, load.think, load.habits, patient=load.kills > 0)
+            outcome = Outcome(crowd.measurements)
+            asyncio.run(_fill(server, crowd, load, outcome))
+        outcome.people, outcome.seen = len(crowd.annotators), crowd.seen
+        outcome.problems = find_losses(url, crowd.ledgers, filled=True)
+        return outcome
 
 
-class _Stretch:
-    """Measures from its beginning to its end: time, saves, and the server's work."""
-
-    def __init__(self, server: Server, measurements: Measurements) -> None:
-        self._server, self._saves = server, measurements.seconds["save"]
-        self._began = time.perf_counter(), len(self._saves), server.processor_seconds()
-        self.seconds = self.processor_seconds = 0.0
-        self.saves = 0
-
-    def end(self) -> "_Stretch":
-        began, saves, processor = self._began
-        self.seconds, self.saves = time.perf_counter() - began, len(self._saves) - saves
-        self.processor_seconds = self._server.processor_seconds() - processor
-        return self
-
-
-async def _simulate(server: Server, load: Load, measurements: Measurements) -> tuple[list[Annotator], _Stretch]:
-    annotators: list[Annotator] = []
-    people = itertools.count(1)
-
-    def arrive(connection: Connection) -> Annotator:
-        number = next(people)
-        annotators.append(Annotator(f"person-{number}", connection, measurements, number))
-        return annotators[-1]
-
+async def _fill(server: Server, crowd: Crowd, load: Load, outcome: Outcome) -> None:
     await _warm_up(server)
-    connections = [Connection("127.0.0.1", server.port) for _ in range(load.annotators)]
-    stretch = _Stretch(server, measurements)
-    if load.think[1] == 0:
-        crowd = [arrive(connection) for connection in connections]
-        stretch = await _save_without_pause(crowd, load.seconds, lambda: _Stretch(server, measurements))
-    else:
-        seats = (_annotate_in_turn(arrive, connection, load, n) for n, connection in enumerate(connections))
-        await asyncio.gather(*seats)
-        stretch.end()
-    for connection in connections:
-        await connection.close()
-    return annotators, stretch
+    stretch = _Stretch(server, outcome)
+    work = asyncio.create_task(crowd.fill(load.places, load.at_once, load.arrival_seconds))
+    outcome.kills = await _kill_on_the_way(server, crowd, load, work)
+    await work
+    stretch.end()
 
 
-async def _warm_up(server: Server) -> None:
-    """Wait until the server's processes have loaded the application: it accepts connections before."""
-    connections = [Connection("127.0.0.1", server.port) for _ in range(WARM_UP_CONNECTIONS)]
-    await asyncio.gather(*(connection.request("GET", "/healthz") for connection in connections))
-    for connection in connections:
-        await connection.close()
+async def _kill_on_the_way(server: Server, crowd: Crowd, load: Load, work: "asyncio.Task[None]") -> int:
+    """Kill the server after equal parts of the saves, each time at a random moment, and start it again; tells how often."""
+    random = Random(crowd.seed)
+    expected = load.places * load.items * SAVES_PER_ITEM
+    for kill in range(load.kills):
+        while crowd.saves < expected * (kill + 1) / (load.kills + 1):
+            if work.done():
+                return kill
+            await asyncio.sleep(0.005)
+        await asyncio.sleep(random.uniform(0, min(LONGEST_PAUSE_BEFORE_A_KILL, load.think[1])))
+        await asyncio.to_thread(server.kill)
+        await asyncio.to_thread(server.start)
+    return load.kills
 
 
-async def _annotate_in_turn(
-    arrive: Callable[[Connection], Annotator], connection: Connection, load: Load, seed: int
-) -> None:
-    """Let people take turns at one browser, each for one batch, until the time is up."""
-    random = Random(seed)
-    end = time.perf_counter() + load.seconds
-
-    async def think() -> bool:
-        await asyncio.sleep(random.uniform(*load.think))
-        return time.perf_counter() < end
-
-    await asyncio.sleep(random.uniform(0, load.arrival_seconds))
-    with contextlib.suppress(UnexpectedAnswerError):  # noted among the measurements
-        while await think():
-            annotator = arrive(connection)
-            await annotator.enter()
-            for position in annotator.positions:
-                await annotator.read(position)
-                for number in range(1, SAVES_PER_ITEM + 1):
-                    if not await think():
-                        return
-                    await annotator.save(position, "complete" if number == SAVES_PER_ITEM else "draft")
-            await annotator.submit()
+def measure_saves(kind: str, at_once: int, seconds: float, processes: int | None = None) -> Outcome:
+    """Let people enter and read, then save for so long as fast as the server answers, then submit; measure the saves alone."""
+    with fresh_database(kind) as url:
+        create_study(url, batches=8, per_output=-(-at_once // 8))
+        with Server(url, processes=processes) as server:
+            outcome = Outcome(Measurements(), people=at_once)
+            annotators = asyncio.run(_save_without_pause(server, at_once, seconds, outcome))
+        outcome.problems = find_losses(url, [annotator.ledger for annotator in annotators])
+        return outcome
 
 
-async def _save_without_pause(annotators: list[Annotator], seconds: float, begin: Callable[[], _Stretch]) -> _Stretch:
-    """Let everybody enter and read, then save as fast as the server answers, then submit; time the saves alone."""
+async def _save_without_pause(server: Server, at_once: int, seconds: float, outcome: Outcome) -> list[Annotator]:
+    await _warm_up(server)
+    browsers = [Connection("127.0.0.1", server.port) for _ in range(at_once)]
+    annotators = [
+        Annotator(f"person-{n}", browser, outcome.measurements, n) for n, browser in enumerate(browsers, start=1)
+    ]
 
     async def prepare(annotator: Annotator) -> None:
         await annotator.enter()
@@ -173,54 +170,97 @@ async def _save_without_pause(annotators: list[Annotator], seconds: float, begin
         await annotator.submit()
 
     await asyncio.gather(*map(prepare, annotators))
-    stretch = begin()
-    end = time.perf_counter() + seconds
+    stretch, end = _Stretch(server, outcome), time.perf_counter() + seconds
     await asyncio.gather(*map(save, annotators))
     stretch.end()
     await asyncio.gather(*map(finish, annotators))
-    return stretch
+    for browser in browsers:
+        await browser.close()
+    return annotators
 
 
-def _report(kind: str, load: Load, outcome: Outcome) -> None:
-    pause = "no pause" if load.think[1] == 0 else f"{load.think[0]:g} to {load.think[1]:g} s of thought"
-    print(f"{kind}: {load.annotators} annotators, {pause}, {outcome.seconds:.0f} s")
+class _Stretch:
+    """Measures from its beginning to its end: time, requests, saves, and the server's work."""
+
+    def __init__(self, server: Server, outcome: Outcome) -> None:
+        self._server, self._outcome = server, outcome
+        self._processor = server.processor_seconds()
+        self._requests, self._saves = self._counts()
+        self._began = time.perf_counter()
+
+    def end(self) -> None:
+        outcome = self._outcome
+        outcome.seconds = time.perf_counter() - self._began
+        requests, saves = self._counts()
+        outcome.requests, outcome.saves = requests - self._requests, saves - self._saves
+        if not outcome.kills:
+            outcome.processor_seconds = self._server.processor_seconds() - self._processor
+
+    def _counts(self) -> tuple[int, int]:
+        seconds = self._outcome.measurements.seconds
+        return sum(map(len, seconds.values())), len(seconds["save"])
+
+
+async def _warm_up(server: Server) -> None:
+    """Wait until the server's processes have loaded the application: it accepts connections before."""
+    connections = [Connection("127.0.0.1", server.port) for _ in range(WARM_UP_CONNECTIONS)]
+    await asyncio.gather(*(connection.request("GET", "/healthz") for connection in connections))
+    for connection in connections:
+        await connection.close()
+
+
+def _report(title: str, outcome: Outcome) -> None:
+    seen = ", ".join(f"{count} {name}" for name, count in outcome.seen.items())
+    print(
+        f"{title}: {outcome.people} people{f' ({seen})' if seen else ''}, {outcome.kills} kills, {outcome.seconds:.0f} s"
+    )
     print(f"  {'request':<8} {'count':>7} {'p50 ms':>8} {'p95 ms':>8} {'p99 ms':>8} {'max ms':>8}")
     for name, seconds in outcome.measurements.seconds.items():
-        p50, p95, p99 = np.percentile(seconds, [50, 95, 99]) * 1000
+        p50, p95, p99 = np.percentile(seconds or [0.0], [50, 95, 99]) * 1000
         print(f"  {name:<8} {len(seconds):>7} {p50:>8.1f} {p95:>8.1f} {p99:>8.1f} {max(seconds) * 1000:>8.1f}")
+    requests = outcome.requests / outcome.seconds
     print(
-        f"  {outcome.saves_per_second:.0f} acknowledged saves a second; the server worked "
-        f"{outcome.processor_seconds / max(outcome.saves, 1) * 1000:.1f} ms on a processor for each, with all that goes with it; "
-        f"load average {os.getloadavg()[0]:.1f}"
+        f"  {requests:.0f} requests a second ({requests / FACTGENIE_REQUESTS_PER_SECOND:.1f} times factgenie's "
+        f"{FACTGENIE_REQUESTS_PER_SECOND}), {outcome.saves / outcome.seconds:.0f} acknowledged saves a second"
     )
+    if outcome.processor_seconds is not None:
+        cost = outcome.processor_seconds / max(outcome.saves, 1) * 1000
+        print(f"  the server worked {cost:.1f} ms on a processor for each save, with all that goes with it")
     wrong = [*outcome.measurements.errors, *outcome.problems]
     print(
-        f"  unexpected answers: {len(outcome.measurements.errors)}; contradictions in the database: {len(outcome.problems)}"
+        f"  unexpected answers: {len(outcome.measurements.errors)}; broken promises: {len(outcome.problems)}; "
+        f"load average {os.getloadavg()[0]:.1f}"
     )
     for problem in wrong[:10]:
         print(f"  {problem}", file=sys.stderr)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "measurements", nargs="*", metavar="MEASUREMENT", help=f"{', '.join(LOADS)}, {SAVES}; all by default"
+    )
     parser.add_argument("--database", choices=[*KINDS, "both"], default="both")
-    parser.add_argument("--annotators", type=int, help="default: 200, or 32 without thought")
-    parser.add_argument("--think", action="append", metavar="SECONDS", help="1-3, or 0; both when left out")
-    parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--annotators", type=int, help="people at work at the same time")
     parser.add_argument("--processes", type=int, help="server processes; spanplat's own choice when left out")
-    parser.add_argument("--short", action="store_true", help=f"{SHORT_ANNOTATORS} annotators for {SHORT_SECONDS:g} s")
+    parser.add_argument("--short", action="store_true", help="a few people for a few seconds")
     options = parser.parse_args()
+    chosen = options.measurements or [*LOADS, SAVES]
+    if unknown := set(chosen) - {*LOADS, SAVES}:
+        parser.error(f"there is no measurement {', '.join(sorted(unknown))}; there are {', '.join([*LOADS, SAVES])}")
     sound = True
-    for kind in kinds_of(options.database):
-        for think in options.think or ["1-3", "0"]:
-            low, _, high = think.partition("-")
-            pause = float(low), float(high or low)
-            load = Load(options.annotators or (200 if pause[1] else 32), pause, options.seconds)
-            if options.short:
-                load = Load(SHORT_ANNOTATORS, (0.05, 0.2) if pause[1] else pause, SHORT_SECONDS)
+    for name, kind in itertools.product(chosen, kinds_of(options.database)):
+        if name == SAVES:
+            people, seconds = (
+                (SHORT_SAVES_AT_ONCE, SHORT_SAVES_SECONDS) if options.short else (SAVES_AT_ONCE, SAVES_SECONDS)
+            )
+            outcome = measure_saves(kind, options.annotators or people, seconds, options.processes)
+        else:
+            load = (SHORT if options.short else LOADS)[name]
+            load = replace(load, at_once=options.annotators or load.at_once)
             outcome = measure(kind, load, options.processes)
-            _report(kind, load, outcome)
-            sound = sound and not outcome.measurements.errors and not outcome.problems
+        _report(f"{name} on {kind}", outcome)
+        sound = sound and not outcome.measurements.errors and not outcome.problems
     return 0 if sound else 1
 
 

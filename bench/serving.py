@@ -1,5 +1,6 @@
 """A real server process, started like an operator does and killed like a machine does."""
 
+import contextlib
 import os
 import re
 import subprocess
@@ -11,7 +12,7 @@ from typing import Self
 
 import psutil
 
-KILLED_WITHIN_SECONDS = 10
+KILLED_WITHIN_SECONDS = 60
 
 
 class Server:
@@ -27,8 +28,10 @@ class Server:
 
     def __init__(self, database_url: str, *, processes: int | None = None) -> None:
         self._home = tempfile.TemporaryDirectory(prefix="spanplat-bench-home-")
+        self.home = Path(self._home.name) / "data"
+        """The data folder."""
         self._environment = os.environ | {
-            "SPANPLAT_HOME": str(Path(self._home.name) / "data"),
+            "SPANPLAT_HOME": str(self.home),
             "SPANPLAT_DATABASE_URL": database_url,
             "SPANPLAT_REDIS_URL": "",
             "PYTHONUNBUFFERED": "1",
@@ -63,7 +66,8 @@ class Server:
         supervisor = psutil.Process(self._process.pid)
         family = [supervisor, *supervisor.children(recursive=True)]
         for process in family:
-            process.kill()
+            with contextlib.suppress(psutil.NoSuchProcess):  # some end by themselves when others do
+                process.kill()
         self._forget()
         deadline = time.monotonic() + KILLED_WITHIN_SECONDS
         while any(map(_lives, family)):

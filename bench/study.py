@@ -12,7 +12,8 @@ from spanplat.services.plans import plan_campaign
 
 SLUG = "load"
 CATEGORIES = ("contradicted", "not-checkable", "misleading", "incoherent", "repetitive", "other")
-ITEMS_PER_BATCH = 5
+CODE = "B3NCH-D0NE"
+"""The completion code: nobody may read it before their work is submitted."""
 SENTENCES = (
     "The phone has a display of 6.5 inches and weighs 190 grams.",
     "Its battery holds 5000 mAh, which lasts two days in ordinary use 📱.",
@@ -23,21 +24,10 @@ SENTENCES = (
 SENTENCES_PER_TEXT = 10
 
 
-def create_study(url: str, *, seats: int, batches: int = 20) -> None:
-    """Store a campaign that at least ``seats`` people can take part in, and open it.
-
-    Parameters
-    ----------
-    url
-        URL of a migrated database.
-    seats
-        How many people there must be room for.
-    batches
-        Distinct batches; each gets an equal share of the seats.
-    """
-    database = Database(url)
+def write_texts(database: Database, count: int) -> None:
+    """Store the dataset ``bench`` with so many outputs of one system, no two alike."""
     random = Random(7)
-    examples = [str(number) for number in range(batches * ITEMS_PER_BATCH)]
+    examples = [str(number) for number in range(count)]
     store_records(
         database,
         [
@@ -49,13 +39,31 @@ def create_study(url: str, *, seats: int, batches: int = 20) -> None:
                         split="test",
                         key=key,
                         system="fir",
-                        text=" ".join(random.choices(SENTENCES, k=SENTENCES_PER_TEXT)),
+                        text=f"Case {key}. " + " ".join(random.choices(SENTENCES, k=SENTENCES_PER_TEXT)),
                     ),
                 )
                 for key in examples
             ),
         ],
     )
+
+
+def create_study(url: str, *, batches: int, per_output: int, items: int = 5) -> None:
+    """Store a campaign and open it; each person may do one batch.
+
+    Parameters
+    ----------
+    url
+        URL of a migrated database.
+    batches
+        Distinct batches.
+    per_output
+        Annotators that each output is promised, and so seats on each batch.
+    items
+        Items in a batch.
+    """
+    database = Database(url)
+    write_texts(database, batches * items)
     definition = CampaignDefinition.model_validate(
         {
             "slug": SLUG,
@@ -64,9 +72,9 @@ def create_study(url: str, *, seats: int, batches: int = 20) -> None:
             "spans": {"reason": "optional"},
             "guidelines": "Mark every error in the text.",
             "data": {"dataset": "bench"},
-            "batches": {"regular": ITEMS_PER_BATCH},
-            "annotators": {"per_output": -(-seats // batches)},
-            "platform": {"service": "prolific", "codes": {"completed": "DONE"}},
+            "batches": {"regular": items},
+            "annotators": {"per_output": per_output},
+            "platform": {"service": "prolific", "codes": {"completed": CODE}},
         }
     )
     with database.transaction() as session:

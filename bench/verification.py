@@ -1,12 +1,13 @@
-"""Comparing what annotators were told with what the database holds."""
+"""Comparing what annotators were told and what was promised with what the database holds."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from bench.annotators import Ledger, Work
+from bench.study import SLUG
 from spanplat.db import Database
 from spanplat.models import (
     REPLACED,
@@ -16,52 +17,75 @@ from spanplat.models import (
     AssignmentStatus,
     BatchItem,
     Category,
+    ItemOutput,
+    ItemRole,
+    Output,
     Participation,
     Span,
 )
+from spanplat.services.campaigns import find_campaign
+from spanplat.services.definitions import definition_of
 
 
-def find_losses(url: str, ledgers: Iterable[Ledger]) -> list[str]:
-    """Return every way in which the database contradicts what was acknowledged, in words; nothing when all is well.
+def find_losses(url: str, ledgers: Iterable[Ledger], *, filled: bool = False) -> list[str]:
+    """Return every broken promise, in words; nothing when all is well.
 
-    A save that was sent and never answered may be stored or not, but only whole. No seat may have two holders, nobody two seats, and
-    nobody who was let in may be without one.
+    What was acknowledged is stored: a save that was sent and never answered may be stored or not, but only whole. Every output has
+    exactly the places promised, no place has two holders, nobody holds two places or ever met an output twice, and nobody who was
+    let in is without one. Whoever was shown the code, and nobody else, has submitted.
+
+    Parameters
+    ----------
+    url
+        The database.
+    ledgers
+        What each annotator knows.
+    filled
+        Whether so many people came that every place must have been worked on to the end.
     """
     database = Database(url)
     try:
         with database.reading() as session:
             stored, seats = _stored_work(session), _seats(session)
-            return [*_doubled_seats(session), *_losses(stored, seats, list(ledgers))]
+            return [
+                *_losses(stored, seats, list(ledgers)),
+                *_doubled_seats(session),
+                *_met_again(session),
+                *_wrongly_assigned(session),
+                *(_unfinished(session) if filled else ()),
+            ]
     finally:
         database.dispose()
 
 
 def _losses(
-    stored: dict[str, dict[int, Work]], seats: dict[str, list[tuple[str, str]]], ledgers: list[Ledger]
-) -> list[str]:
-    problems = []
+    stored: dict[str, dict[str, Work]], seats: dict[str, list[tuple[str, str]]], ledgers: list[Ledger]
+) -> Iterator[str]:
     for ledger in ledgers:
         work = stored.pop(ledger.person, {})
-        for position in sorted({*work, *ledger.acknowledged, *ledger.attempted}):
-            possible: list[Work | None] = [*ledger.possible(position)]
-            if position not in ledger.acknowledged:
+        for text in sorted({*work, *ledger.acknowledged, *ledger.attempted}):
+            possible: list[Work | None] = [*ledger.possible(text)]
+            if text not in ledger.acknowledged:
                 possible.append(None)
-            if work.get(position) not in possible:
-                problems.append(f"{ledger.person}, item {position}: stored {work.get(position)}, expected {possible}")
-        held = seats.pop(ledger.person, [])
-        if ledger.token is not None and [token for token, _ in held] != [ledger.token]:
-            problems.append(f"{ledger.person}: works at {ledger.token}, holds {held}")
-        if ledger.token is None and len(held) > 1:
-            problems.append(f"{ledger.person}: holds {held}")
-        submitted = bool(held) and held[0][1] == AssignmentStatus.SUBMITTED
-        if submitted < ledger.submitted or submitted > ledger.submission_attempted:
-            problems.append(f"{ledger.person}: submitted {ledger.submitted}, but holds {held}")
-    problems += [f"work of {person}, whom nobody knows" for person in stored]
-    problems += [f"seats of {person}, whom nobody knows" for person in seats]
-    return problems
+            if work.get(text) not in possible:
+                yield f"{ledger.person}, {text[:10]}…: stored {work.get(text)}, expected {possible}"
+        yield from _wrong_seats(ledger, seats.pop(ledger.person, []))
+    yield from (f"work of {person}, whom nobody knows" for person in stored)
+    yield from (f"seats of {person}, whom nobody knows" for person in seats)
 
 
-def _stored_work(session: Session) -> dict[str, dict[int, Work]]:
+def _wrong_seats(ledger: Ledger, held: list[tuple[str, str]]) -> Iterator[str]:
+    if ledger.token is not None and {token for token, _ in held} != {ledger.token}:
+        yield f"{ledger.person}: works at {ledger.token}, holds {held}"
+    current = [status for _, status in held if status not in REPLACED]
+    if len(current) > 1:
+        yield f"{ledger.person}: holds {held}"
+    submitted = current == [AssignmentStatus.SUBMITTED]
+    if submitted < ledger.submitted or submitted > ledger.submission_attempted:
+        yield f"{ledger.person}: was shown the code {ledger.submitted:d} times, but holds {held}"
+
+
+def _stored_work(session: Session) -> dict[str, dict[str, Work]]:
     spans: dict[int, list[tuple[int, int, str, str]]] = defaultdict(list)
     for annotation_id, start, end, category, text in session.execute(
         select(Span.annotation_id, Span.start_offset, Span.end_offset, Category.key, Span.text)
@@ -69,14 +93,15 @@ def _stored_work(session: Session) -> dict[str, dict[int, Work]]:
         .order_by(Span.annotation_id, Span.position)
     ):
         spans[annotation_id].append((start, end, category, text))
-    work: dict[str, dict[int, Work]] = defaultdict(dict)
-    for person, position, identifier, revision, status in session.execute(
-        select(Annotator.external_id, BatchItem.position, Annotation.id, Annotation.revision, Annotation.status)
+    work: dict[str, dict[str, Work]] = defaultdict(dict)
+    for person, text, identifier, revision, status in session.execute(
+        select(Annotator.external_id, Output.text, Annotation.id, Annotation.revision, Annotation.status)
         .join(Assignment, Assignment.annotator_id == Annotator.id)
         .join(Annotation, Annotation.assignment_id == Assignment.id)
-        .join(BatchItem, (BatchItem.batch_id == Assignment.batch_id) & (BatchItem.item_id == Annotation.item_id))
+        .join(ItemOutput, ItemOutput.item_id == Annotation.item_id)
+        .join(Output, Output.id == ItemOutput.output_id)
     ):
-        work[person][position] = Work(revision, status, tuple(spans[identifier]))
+        work[person][text] = Work(revision, status, tuple(spans[identifier]))
     return work
 
 
@@ -92,10 +117,52 @@ def _seats(session: Session) -> dict[str, list[tuple[str, str]]]:
     return seats
 
 
-def _doubled_seats(session: Session) -> list[str]:
+def _doubled_seats(session: Session) -> Iterator[str]:
     current = session.execute(
         select(Assignment.batch_id, Assignment.slot, Assignment.repeat).where(Assignment.status.not_in(REPLACED))
     )
-    return [
-        f"seat {tuple(seat)} has {count} holders" for seat, count in Counter(map(tuple, current)).items() if count > 1
-    ]
+    for seat, count in Counter(map(tuple, current)).items():
+        if count > 1:
+            yield f"seat {tuple(seat)} has {count} holders"
+
+
+def _met_again(session: Session) -> Iterator[str]:
+    met = session.execute(
+        select(Assignment.annotator_id, ItemOutput.output_id)
+        .join(BatchItem, BatchItem.batch_id == Assignment.batch_id)
+        .join(ItemOutput, ItemOutput.item_id == BatchItem.item_id)
+        .where(Assignment.annotator_id.is_not(None))
+    )
+    for (annotator, output), times in Counter(map(tuple, met)).items():
+        if times > 1:
+            yield f"annotator {annotator} met output {output} {times} times"
+
+
+def _wrongly_assigned(session: Session) -> Iterator[str]:
+    promised = definition_of(find_campaign(session, SLUG)).annotators.per_output
+    places = session.scalars(
+        select(ItemOutput.output_id)
+        .join(BatchItem, BatchItem.item_id == ItemOutput.item_id)
+        .join(Assignment, Assignment.batch_id == BatchItem.batch_id)
+        .where(BatchItem.role == ItemRole.REGULAR, Assignment.status.not_in(REPLACED))
+    )
+    by_output = Counter(places)
+    for output in session.scalars(select(Output.id)):
+        if by_output[output] != promised:
+            yield f"output {output} has {by_output[output]} places where {promised:g} were promised"
+
+
+def _unfinished(session: Session) -> Iterator[str]:
+    promised = definition_of(find_campaign(session, SLUG)).annotators.per_output
+    annotated = session.scalars(
+        select(ItemOutput.output_id)
+        .join(Annotation, Annotation.item_id == ItemOutput.item_id)
+        .join(Assignment, Assignment.id == Annotation.assignment_id)
+        .where(
+            Assignment.status == AssignmentStatus.SUBMITTED, Annotation.status == "complete", Annotation.late.is_(False)
+        )
+    )
+    by_output = Counter(annotated)
+    for output in session.scalars(select(Output.id)):
+        if by_output[output] != promised:
+            yield f"output {output} has {by_output[output]} submitted annotations where {promised:g} were promised"

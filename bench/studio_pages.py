@@ -1,0 +1,386 @@
+"""What every page of the studio costs when a study is large: milliseconds, bytes and SQL statements, on both databases.
+
+Asks for every page, part of a page, chart and download that a researcher may see, over HTTP and compressed as for a browser: three
+times, downloads once. In a study of 10,000 outputs with 100,000 spans, and in the research data. Run ``python -m bench.studio_pages``.
+"""
+
+import argparse
+import contextlib
+import gzip
+import http.client
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import brotli
+from flask import Flask
+from sqlalchemy import Select, event, select
+from sqlalchemy.orm import Session
+from waitress.server import create_server
+from waitress.wasyncore import close_all
+
+from bench import factgenie_pages
+from bench.databases import KINDS, fresh_database, kinds_of
+from bench.import_d2t import DATA, TimedDatabase, import_everything
+from bench.large_study import CAMPAIGNS, make_large_study
+from bench.other_work import add_other_work
+from bench.page_addresses import LEFT_OUT, PageAddress, Places, addresses_of, unknown_routes
+from spanplat.cli.supervisor import keep_what_is_loaded
+from spanplat.db import Database
+from spanplat.models import (
+    Annotator,
+    Campaign,
+    Category,
+    Dataset,
+    Example,
+    Generation,
+    Item,
+    ItemOutput,
+    Output,
+    Pool,
+    Role,
+    Study,
+    System,
+    User,
+)
+from spanplat.services.campaigns import find_campaign
+from spanplat.services.computations import answer_now
+from spanplat.services.definitions import definition_of
+from spanplat.services.drafts import campaign_text, create_draft, starter_text
+from spanplat.services.invitations import invite
+from spanplat.services.uploads import add_upload
+from spanplat.services.users import add_user
+from spanplat.settings import Settings
+from spanplat.web.accounts import StaffMember
+from spanplat.web.app import create_app
+
+MOST_MS = 300.0
+MOST_KB = 150.0
+TIMES = 3
+EXAMPLES, SHORT_EXAMPLES = 1_000, 60
+SEARCHES = ("battery", "pršet", "雨が降り", "Report 77", "nothing like this", "é")
+RESEARCH_SEARCHES = ("temperature", "Report 77", "21", "nothing like this")
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What asking for an address showed."""
+
+    endpoint: str
+    address: str
+    fragment: bool
+    """Asked for by htmx."""
+    status: int
+    media_type: str
+    is_file: bool
+    """A download, which no limit applies to."""
+    milliseconds: Sequence[float]
+    processor_milliseconds: float
+    """The least that this process worked for an answer; PostgreSQL's own work is apart."""
+    transferred: int
+    """Bytes of the body as sent."""
+    size: int
+    """Bytes of the body uncompressed."""
+    statements: int
+
+    @property
+    def misses(self) -> list[str]:
+        """What it misses: time, size or the page itself."""
+        limits = {
+            f"status {self.status}": self.status >= 400,
+            "time": statistics.median(self.milliseconds) > MOST_MS and not self.is_file,
+            "size": self.size > MOST_KB * 1000 and not self.is_file,
+        }
+        return [name for name, missed in limits.items() if missed]
+
+    def __str__(self) -> str:
+        marks = f"{' htmx' if self.fragment else ''}{' file' if self.is_file else ''}"
+        misses = f"   MISSES {', '.join(self.misses)}" if self.misses else ""
+        took = f"{statistics.median(self.milliseconds):6.0f} {max(self.milliseconds):6.0f} ms"
+        size = f"{self.transferred / 1000:7.1f} {self.size / 1000:8.1f} KB"
+        return f"{took} ({self.processor_milliseconds:5.0f}) {size} {self.statements:4d} SQL  {self.address}{marks}{misses}"
+
+
+class Answer(NamedTuple):
+    """What one request was answered, and what it took."""
+
+    status: int
+    headers: http.client.HTTPMessage
+    body: bytes
+    milliseconds: float
+    processor_milliseconds: float
+
+
+class Studio:
+    """The application over one database, served over HTTP in this process, and the browser of an administrator who is signed in."""
+
+    def __init__(self, database: Database, home: Path) -> None:
+        self.app: Flask = create_app(Settings(home=home, _env_file=None), database)
+        self.statements = 0
+        with database.transaction() as session:
+            add_user(session, "admin@example.org", Role.ADMIN)
+        with database.reading() as session, self.app.test_request_context():
+            user = session.scalars(select(User).where(User.email == "admin@example.org")).one()
+            cookie = {"_user_id": StaffMember.of(user).get_id()}
+        keep_what_is_loaded()
+        client = self.app.test_client()
+        with client.session_transaction() as kept:
+            kept.update(cookie)
+        stored = client.get_cookie(self.app.config["SESSION_COOKIE_NAME"])
+        assert stored is not None
+        self._headers = {
+            "Cookie": f"{stored.key}={stored.value}",
+            "Accept-Encoding": "gzip, br",
+            "Accept": "text/html,*/*",
+        }
+        event.listen(database.engine, "before_cursor_execute", self._count)
+
+    def _count(self, *_: Any) -> None:
+        self.statements += 1
+
+    @contextlib.contextmanager
+    def serving(self) -> Iterator[http.client.HTTPConnection]:
+        """Serve while the block lasts; give a connection that is kept alive."""
+        sockets: dict[int, object] = {}
+        server = create_server(self.app, map=sockets, host="127.0.0.1", port=0, threads=2)
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        connection = http.client.HTTPConnection("127.0.0.1", server.effective_port)
+        try:
+            yield connection
+        finally:
+            connection.close()
+            server.trigger.pull_trigger(lambda: close_all(sockets))  # in the thread that waits for them
+            thread.join()
+            server.task_dispatcher.shutdown()
+
+    def visit(self, connection: http.client.HTTPConnection, page: PageAddress, *, fragment: bool, times: int) -> Visit:
+        """Ask for an address so many times, for a download once."""
+        headers = self._headers | ({"HX-Request": "true"} if fragment else {})
+        answers = [self._ask(connection, page.address, headers)]
+        headers_of_answer = answers[0].headers
+        is_file = headers_of_answer.get_content_disposition() == "attachment"
+        if not is_file:
+            answers += [self._ask(connection, page.address, headers) for _ in range(times - 1)]
+        body = answers[-1].body
+        return Visit(
+            endpoint=page.endpoint,
+            address=page.address,
+            fragment=fragment,
+            status=answers[-1].status,
+            media_type=headers_of_answer.get_content_type(),
+            is_file=is_file,
+            milliseconds=[answer.milliseconds for answer in answers],
+            processor_milliseconds=min(answer.processor_milliseconds for answer in answers),
+            transferred=len(body),
+            size=len(_uncompressed(body, headers_of_answer.get("Content-Encoding", ""))),
+            statements=self.statements,
+        )
+
+    def _ask(self, connection: http.client.HTTPConnection, address: str, headers: Mapping[str, str]) -> Answer:
+        self.statements = 0
+        begin, begin_processor = time.perf_counter(), time.process_time()
+        connection.request("GET", address, headers=dict(headers))
+        response = connection.getresponse()
+        body = response.read()
+        took, worked = time.perf_counter() - begin, time.process_time() - begin_processor
+        return Answer(response.status, response.headers, body, took * 1000, worked * 1000)
+
+    def compute(self, database: Database, places: Places) -> None:
+        """Have all figures of the pages computed, as the worker does; reading pages never computes any."""
+        for part in self.app.extensions["spanplat_parts"].values():
+            for page in addresses_of(self.app, places):
+                if page.endpoint == "computed.show" and page.address.startswith(f"/admin/computed/{part.name}?"):
+                    with self.app.test_request_context(page.address):
+                        question = part.question(part.query.from_request())
+                    begin = time.perf_counter()
+                    answer_now(database, question)
+                    print(f"computed {part.name} in {time.perf_counter() - begin:.1f} s")
+
+
+def _uncompressed(body: bytes, encoding: str) -> bytes:
+    match encoding:
+        case "br":
+            return bytes(brotli.decompress(body))
+        case "gzip":
+            return gzip.decompress(body)
+    return body
+
+
+def look_up_places(database: Database, home: Path, campaigns: Sequence[str], searches: Sequence[str]) -> Places:
+    """Return what addresses may name in a database, after adding a draft, an upload and an invitation."""
+    with database.transaction() as session:
+        made_here = find_campaign(session, campaigns[0]).kind != "external"
+        text = campaign_text(session, campaigns[0]) if made_here else starter_text("data-to-text-errors")
+        draft = create_draft(session, text, None)
+        _invitation, token = invite(session, "new@example.org", Role.VIEWER)
+        upload = add_upload(session, "upload.jsonl", _write_upload(home).relative_to(home), 1, None)
+    with database.reading() as session:
+        chosen = select(Campaign.id).where(Campaign.slug.in_(campaigns))
+        outputs, dataset = _annotated(session, campaigns[0])
+        return Places(
+            campaigns=campaigns,
+            datasets=sorted(session.scalars(select(Dataset.slug)), key=lambda slug: slug != dataset),
+            outputs=outputs[:: max(1, len(outputs) // 2)][:2],
+            searches=searches,
+            categories=list(session.scalars(select(Category.key).where(Category.campaign_id.in_(chosen)).distinct()))[
+                :1
+            ],
+            annotators=list(session.scalars(select(Annotator.pseudonym).order_by(Annotator.id)))[:1],
+            systems=list(session.scalars(select(System.slug)))[:1],
+            splits=list(session.scalars(select(Example.split).distinct())),
+            drafts=[draft.token],
+            uploads=[upload.token],
+            invitations=[token],
+            qualifications=_slugs(session, select(Campaign.slug).where(Campaign.kind == "qualification")),
+            practised=[slug for slug in campaigns if definition_of(find_campaign(session, slug)).practice],
+            pools=_slugs(session, select(Pool.slug)),
+            studies=_slugs(session, select(Study.slug)),
+            generations=_slugs(session, select(Generation.slug)),
+        )
+
+
+def _annotated(session: Session, slug: str) -> tuple[list[int], str]:
+    """Return the outputs of a campaign that belong to the dataset of the first, and that dataset's name."""
+    rows = session.execute(
+        select(ItemOutput.output_id, Dataset.slug)
+        .join(Item, Item.id == ItemOutput.item_id)
+        .join(Output, Output.id == ItemOutput.output_id)
+        .join(Example, Example.id == Output.example_id)
+        .join(Dataset, Dataset.id == Example.dataset_id)
+        .where(Item.campaign_id == find_campaign(session, slug).id, Example.split != "checks")
+        .order_by(ItemOutput.output_id)
+    ).all()
+    dataset = rows[0].slug
+    return [row.output_id for row in rows if row.slug == dataset], dataset
+
+
+def _slugs(session: Session, slugs: Select[str]) -> list[str]:
+    return list(session.scalars(slugs))
+
+
+def _write_upload(home: Path) -> Path:
+    """Write a file that waits to be imported."""
+    folder = home / "uploads" / "bench"
+    folder.mkdir(parents=True)
+    line = (
+        '{"split": "test", "example": "%d", "system": "fir", "output": "Two and two make four.", "source": "2 + 2"}\n'
+    )
+    file = folder / "upload.jsonl"
+    file.write_text("".join(line % number for number in range(10_000)))
+    return file
+
+
+def visit_everything(studio: Studio, places: Places, matching: str = "", *, times: int = TIMES) -> list[Visit]:
+    """Ask for every address that contains a text, so many times; for pages also as htmx does."""
+    visits = []
+    with studio.serving() as connection:
+        for page in addresses_of(studio.app, places):
+            if matching not in page.address:
+                continue
+            whole = studio.visit(connection, page, fragment=False, times=times)
+            is_page = whole.media_type == "text/html" and not whole.is_file
+            visits.append(whole)
+            if is_page:
+                part = studio.visit(connection, page, fragment=True, times=times)
+                if part.size != whole.size:
+                    visits.append(part)
+    return visits
+
+
+def measure(url: str, *, title: str, campaigns: Sequence[str], searches: Sequence[str], matching: str) -> int:
+    """Visit and print everything; return how many misses there were."""
+    with tempfile.TemporaryDirectory(prefix="spanplat-bench-") as name:
+        home = Path(name)
+        database = Database(url)
+        studio = Studio(database, home)
+        places = look_up_places(database, home, campaigns, searches)
+        studio.compute(database, places)
+        visits = visit_everything(studio, places, matching)
+        unknown = unknown_routes(studio.app, places)
+        database.dispose()
+    print(f"\n== {title}: {len(visits)} addresses; median and worst of {TIMES} (processor), sent and uncompressed")
+    for visit in visits:
+        print(visit)
+    pages = [visit for visit in visits if not visit.is_file]
+    missed = [visit for visit in visits if visit.misses]
+    for route in unknown:
+        print(f"not measured, for want of something to stand in its address: {route}")
+    for endpoint, reason in LEFT_OUT.items():
+        print(f"not measured: {endpoint}, for {reason}")
+    slowest = max(pages, key=lambda visit: statistics.median(visit.milliseconds))
+    largest = max(pages, key=lambda visit: visit.size)
+    print(f"{title}: slowest page {slowest.address}, largest page {largest.address}")
+    print(
+        "| study | pages and parts | slowest | largest, uncompressed | most statements | miss an aim |\n|---|---|---|---|---|---|\n"
+        f"| {title} | {len(pages)} | {statistics.median(slowest.milliseconds):.0f} ms | {largest.size / 1000:.0f} KB "
+        f"| {max(visit.statements for visit in pages)} | {len(missed)} |"
+    )
+    print(factgenie_pages.comparison(_worst(pages)))
+    return len(missed)
+
+
+def _worst(visits: Sequence[Visit]) -> dict[str, tuple[float, float]]:
+    """Return by endpoint the milliseconds of the slowest and the kilobytes of the largest whole page."""
+    whole = [visit for visit in visits if not visit.fragment and visit.status == 200]
+    return {
+        endpoint: (
+            max(statistics.median(visit.milliseconds) for visit in whole if visit.endpoint == endpoint),
+            max(visit.size for visit in whole if visit.endpoint == endpoint) / 1000,
+        )
+        for endpoint in {visit.endpoint for visit in whole}
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--database", choices=[*KINDS, "both"], default="both")
+    parser.add_argument("--data", type=Path, default=DATA, help=f"the research data (default: {DATA})")
+    parser.add_argument("--only", choices=["made", "research"], help="one of the two studies")
+    parser.add_argument("--matching", default="", metavar="TEXT", help="print addresses that contain this")
+    parser.add_argument("--short", action="store_true", help=f"a made study of {SHORT_EXAMPLES * 10} outputs")
+    options = parser.parse_args()
+    missed = 0
+    for kind in kinds_of(options.database):
+        for study in [options.only] if options.only else ["made", "research"]:
+            if study == "research" and not options.data.is_dir():
+                print(f"there is no research data at {options.data}; name its folder with --data", file=sys.stderr)
+                continue
+            with fresh_database(kind) as url:
+                examples = SHORT_EXAMPLES if options.short else EXAMPLES
+                campaigns, searches = _made(url, examples) if study == "made" else _research(url, options.data)
+                missed += measure(
+                    url,
+                    title=f"{kind}, {study} study",
+                    campaigns=campaigns,
+                    searches=searches,
+                    matching=options.matching,
+                )
+    return 1 if missed else 0
+
+
+def _made(url: str, examples: int) -> tuple[Sequence[str], Sequence[str]]:
+    """Fill a database with the made study; return its campaigns, and what to search for."""
+    database = Database(url)
+    print(make_large_study(database, examples))
+    add_other_work(database, examples)
+    database.dispose()
+    return CAMPAIGNS, SEARCHES
+
+
+def _research(url: str, data: Path) -> tuple[Sequence[str], Sequence[str]]:
+    """Fill a database with the research data; return the campaigns to compare, and what to search for."""
+    database = TimedDatabase(url)
+    print(import_everything(database, data))
+    database.dispose()
+    return ("human-test", "model-test-o3-mini"), RESEARCH_SEARCHES
+
+
+if __name__ == "__main__":
+    sys.exit(main())
