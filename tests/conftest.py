@@ -1,6 +1,7 @@
 """What all tests share: both databases, the research data, and which of them this run has."""
 
 import os
+import shutil
 import threading
 import time
 import uuid
@@ -11,16 +12,40 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
+from playwright.sync_api import Browser, sync_playwright
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.exc import OperationalError
 
 from spanplat.db import Database
 from spanplat.services.schema import initialise
 
+# The shell draws what the whole browser draws, for half of the work.
+CHROMIUMS = ("chromium-headless-shell", "chromium", "google-chrome")
+# A stand-in for a platform on the public net frames a study on this machine, which Chromium would first ask the user about.
+CHROMIUM_ARGUMENTS = ["--no-sandbox", "--disable-features=LocalNetworkAccessChecks"]
 ROOT = Path(__file__).parent.parent
 POSTGRESQL_URL = os.environ.get("SPANPLAT_TEST_POSTGRESQL_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/postgres")
 REDIS_URL = os.environ.get("SPANPLAT_TEST_REDIS_URL", "redis://127.0.0.1:6379/0")
 SERVICES_REQUIRED = bool(os.environ.get("SPANPLAT_TEST_REQUIRE_SERVICES"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options that make a bad day of it for browser tests, which must pass all the same."""
+    group = parser.getgroup("browser tests on a bad day")
+    group.addoption(
+        "--slow-server",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="pause for up to so long, by chance, before and after each request is dealt with",
+    )
+    group.addoption(
+        "--slow-browser",
+        type=float,
+        default=1.0,
+        metavar="FACTOR",
+        help="let everything that pages do take so many times as long",
+    )
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -54,6 +79,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 # How long an example takes says more about the machine than about the code.
 hypothesis_settings.register_profile("spanplat", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.register_profile("thorough", hypothesis_settings.get_profile("spanplat"), max_examples=1500)
 hypothesis_settings.load_profile("spanplat")
 
 
@@ -88,9 +114,21 @@ def research_data() -> Path:
 
 
 @pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One Chromium for the whole run: this system's, or else Playwright's own."""
+    executable = next(filter(None, map(shutil.which, CHROMIUMS)), None)
+    with sync_playwright() as playwright:
+        if executable is None and not Path(playwright.chromium.executable_path).exists():
+            skip_or_fail("there is no Chromium; install one, or run: playwright install chromium")
+        browser = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
 def postgresql_server() -> Iterator[Engine]:
     """An administrative connection to the PostgreSQL server."""
-    engine = create_engine(POSTGRESQL_URL, isolation_level="AUTOCOMMIT", connect_args={"connect_timeout": 3})
+    engine = create_engine(POSTGRESQL_URL, isolation_level="AUTOCOMMIT", connect_args={"connect_timeout": 30})
     try:
         engine.connect().close()
     except OperationalError as error:

@@ -42,6 +42,8 @@ def test_the_wheel_contains_every_shipped_file(wheel: Path) -> None:
     assert len(expected) > 20
     assert expected <= names
     assert "spanplat/py.typed" in names
+    languages = ("ar", "cs", "de", "es")
+    assert {f"spanplat/translations/{language}/LC_MESSAGES/messages.mo" for language in languages} <= names
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 

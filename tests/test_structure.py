@@ -51,7 +51,7 @@ def test_every_command_is_in_the_readme() -> None:
 def test_every_command_the_documents_name_exists() -> None:
     known = set(leaf_commands())
     groups = {command.split()[0] for command in known if " " in command}
-    typed = re.compile(r"(?:^ *|`|/)spanplat ([a-z]+)(?: ([a-z]+))?", re.MULTILINE)
+    typed = re.compile(r"(?:^ *|`|/)spanplat ([a-z]+)(?: ([a-z][a-z-]*))?", re.MULTILINE)
     for document in DOCUMENTS:
         named = {f"{one} {two}" if one in groups else one for one, two in typed.findall(document.read_text("utf-8"))}
         assert named <= known, document
@@ -72,6 +72,22 @@ def test_every_setting_the_documents_name_exists() -> None:
 def test_every_link_and_image_of_a_document_exists(document: Path) -> None:
     targets = re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text("utf-8"))
     assert [target for target in targets if not (document.parent / target).exists()] == []
+
+
+def test_every_test_the_security_notes_name_exists() -> None:
+    named = re.findall(r"`([\w/]+\.py)::(test_\w+)`", (ROOT / "docs" / "security.md").read_text("utf-8"))
+    assert len(named) > 20
+    sources = {file: (ROOT / "tests" / file).read_text("utf-8") for file, _name in named}
+    assert [(file, name) for file, name in named if f"def {name}(" not in sources[file]] == []
+
+
+def test_only_the_annotators_page_keeps_anything_in_the_browser_and_no_script_runs_text() -> None:
+    scripts = {path: path.read_text("utf-8") for path in (ROOT / "static" / "js").rglob("*.js")}
+    keeping = {
+        path.parent.name for path, text in scripts.items() if re.search(r"(local|session)Storage|indexedDB", text)
+    }
+    assert keeping == {"annotator"}
+    assert [path.name for path, text in scripts.items() if re.search(r"\beval\(|new Function\b", text)] == []
 
 
 def test_make_help_names_every_target() -> None:

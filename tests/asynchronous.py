@@ -1,0 +1,24 @@
+"""Running coroutines in tests.
+
+Playwright's synchronous interface keeps an event loop running in the main thread once a browser test ran there, and a thread has one
+at most. So what needs a loop of its own gets a thread of its own.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, ParamSpec, TypeVar
+
+Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
+
+
+def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine in a thread of its own."""
+    return apart(asyncio.run, coroutine)
+
+
+def apart(function: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+    """Call what runs coroutines in a thread of its own."""
+    with ThreadPoolExecutor(1) as executor:
+        return executor.submit(function, *args, **kwargs).result()
