@@ -21,6 +21,11 @@ from spanplat.web.app import create_app
 _TOKEN = re.compile(r'name="csrf_token" value="([^"]+)"')
 
 
+def without_token(page: str) -> str:
+    """What a page says, but for the token of its forms, which is signed with the second it was sent in."""
+    return _TOKEN.sub("", page)
+
+
 class Visitor:
     """A browser without a screen: keeps cookies, and sends the token of the page it looked at last with a form."""
 
