@@ -45,7 +45,7 @@ def said(message: Message) -> list[str]:
 
 
 def test_the_interface_speaks_all_its_languages() -> None:
-    assert locale.available() == ["en", *LANGUAGES]
+    assert locale.available() == ("en", *LANGUAGES)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -1,13 +1,15 @@
 """Statements that both databases understand, and what they did."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from sqlalchemy import ColumnElement, CursorResult, Result, Table, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from spanplat.models.base import Base
+
+Row = TypeVar("Row", bound=Base)
 
 
 def insert_absent(session: Session, table: type[Base], rows: Sequence[Mapping[str, Any]]) -> None:
@@ -16,6 +18,13 @@ def insert_absent(session: Session, table: type[Base], rows: Sequence[Mapping[st
         return
     insert_here = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
     session.execute(insert_here(table).on_conflict_do_nothing(), [dict(row) for row in rows])
+
+
+def add_absent(session: Session, table: type[Row], row: Mapping[str, Any]) -> Row | None:
+    """Insert a row whose unique keys are not taken and return it; None, and nothing is changed, if they are."""
+    insert_here = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
+    added: Row | None = session.scalar(insert_here(table).on_conflict_do_nothing().returning(table), dict(row))
+    return added
 
 
 def insert_rows(session: Session, table: type[Base], rows: Sequence[Mapping[str, Any]]) -> None:

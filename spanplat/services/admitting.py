@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from spanplat.errors import NotAllowed, say
 from spanplat.models import Annotator, Campaign, Participation
-from spanplat.models.statements import insert_absent
+from spanplat.models.statements import add_absent
 from spanplat.platforms.arrivals import Arrival
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.services.annotators import find_or_add_annotator
@@ -45,8 +45,8 @@ def find_or_admit(session: Session, campaign: Campaign, arrival: Arrival, now: d
         "created_at": now,
         **_remembered(session, campaign, annotator),
     }
-    insert_absent(session, Participation, [fresh])  # a double click arrives twice at once
-    return session.scalars(same_session).one()
+    # A double click arrives twice at once.
+    return add_absent(session, Participation, fresh) or session.scalars(same_session).one()
 
 
 def _remembered(session: Session, campaign: Campaign, annotator: Annotator) -> dict[str, Any]:

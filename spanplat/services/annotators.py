@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from spanplat.models import Annotator
-from spanplat.models.statements import insert_absent
+from spanplat.models.statements import add_absent
 
 
 def find_or_add_annotator(session: Session, kind: str, source: str, external_id: str) -> Annotator:
@@ -16,8 +16,7 @@ def find_or_add_annotator(session: Session, kind: str, source: str, external_id:
     annotator = session.scalar(named)
     if annotator is None:
         fresh = {"kind": kind, "source": source, "external_id": external_id, "pseudonym": pseudonym_for(kind)}
-        insert_absent(session, Annotator, [fresh])
-        annotator = session.scalars(named).one()
+        annotator = add_absent(session, Annotator, fresh) or session.scalars(named).one()
     return annotator
 
 

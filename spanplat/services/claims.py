@@ -7,7 +7,7 @@ fresh open row takes its place, so that history stays. Each step is one conditio
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Row, Select, delete, insert, select, update
+from sqlalchemy import Row, Select, bindparam, delete, insert, select, update
 from sqlalchemy.orm import Session
 
 from spanplat.errors import Conflict, say
@@ -39,6 +39,14 @@ _PLACE = (Assignment.batch_id, Assignment.slot, Assignment.repeat, Assignment.gr
 IS_GIVEN_UP = (Assignment.status == AssignmentStatus.RETURNED) & Assignment.outcome.is_(None)
 """Whether a seat was given back by who had it; one that a check ended has an outcome."""
 
+_LATEST_SEAT = (
+    select(Assignment)
+    .where(Assignment.participation_id == bindparam("visit"))
+    .order_by(IS_GIVEN_UP, Assignment.claimed_at.desc(), Assignment.id.desc())
+    .limit(1)
+)
+"""Built once, because every request of an annotator asks."""
+
 CLOSED_DOORS = {
     CampaignStatus.DRAFT: say("this study is not open yet and takes nobody in at the moment"),
     CampaignStatus.PAUSED: say("this study is paused and takes nobody in at the moment"),
@@ -55,12 +63,7 @@ class NothingLeft(Conflict):
 
 def current_assignment(session: Session, participation: Participation) -> Assignment | None:
     """Return the seat a participation holds or held last, or None; one that was given up does not outdo one submitted before."""
-    return session.scalar(
-        select(Assignment)
-        .where(Assignment.participation_id == participation.id)
-        .order_by(IS_GIVEN_UP, Assignment.claimed_at.desc(), Assignment.id.desc())
-        .limit(1)
-    )
+    return session.scalar(_LATEST_SEAT, {"visit": participation.id})
 
 
 def claim_seat(session: Session, participation: Participation, now: datetime) -> Assignment:
@@ -323,6 +326,8 @@ def _renew_lease(session: Session, seat: Assignment, definition: CampaignDefinit
 
 def _group_of_earlier_visit(session: Session, participation: Participation) -> str | None:
     """Return the group the annotator belongs to since an earlier visit: nobody sees two wordings."""
+    if not definition_of(participation.campaign).groups:
+        return None
     return session.scalar(
         select(Participation.group)
         .where(
@@ -348,17 +353,19 @@ def _unfinished_seat(
     session: Session, participation: Participation, definition: CampaignDefinition, now: datetime
 ) -> Assignment | None:
     """Return the seat the annotator left in an earlier visit, taking it back if it lapsed and nobody took its place."""
-    theirs = select(Assignment).where(
-        Assignment.campaign_id == participation.campaign_id, Assignment.annotator_id == participation.annotator_id
-    )
-    held = session.scalar(theirs.where(Assignment.status == AssignmentStatus.HELD))
-    if held is not None and _renew_lease(session, held, definition, now):
-        return held
-    lapsed = session.scalar(
-        theirs.where(Assignment.status == AssignmentStatus.EXPIRED)
+    left = session.scalars(
+        select(Assignment)
+        .where(
+            Assignment.campaign_id == participation.campaign_id,
+            Assignment.annotator_id == participation.annotator_id,
+            Assignment.status.in_((AssignmentStatus.HELD, AssignmentStatus.EXPIRED)),
+        )
         .order_by(Assignment.claimed_at.desc(), Assignment.id.desc())
-        .limit(1)
-    )
+    ).all()
+    for held in left:
+        if held.status == AssignmentStatus.HELD and _renew_lease(session, held, definition, now):
+            return held
+    lapsed = next((seat for seat in left if seat.status == AssignmentStatus.EXPIRED), None)
     if lapsed is None or not take_back(session, lapsed.id, definition, now):
         return None
     session.refresh(lapsed)

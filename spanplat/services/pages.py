@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from spanplat.errors import NotFound
@@ -22,6 +22,22 @@ from spanplat.models import (
 )
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.services.suggestions import SuggestedSpan, suggestions_of
+
+# Built once, because annotators ask for one item after another.
+_ITEM = (
+    select(Item, Annotation)
+    .join(BatchItem, BatchItem.item_id == Item.id)
+    .outerjoin(Annotation, (Annotation.item_id == Item.id) & (Annotation.assignment_id == bindparam("seat")))
+    .where(BatchItem.batch_id == bindparam("batch"), BatchItem.position == bindparam("position"))
+)
+_OUTPUTS = (
+    select(Output.text, System.name, Example.source)
+    .join(ItemOutput, ItemOutput.output_id == Output.id)
+    .join(Output.system)
+    .join(Output.example)
+    .where(ItemOutput.item_id == bindparam("item"))
+    .order_by(ItemOutput.position)
+)
 
 
 @dataclass(frozen=True)
@@ -55,24 +71,13 @@ def show_item(
     NotFound
         If the batch has no such position.
     """
-    item = session.scalar(
-        select(Item)
-        .join(BatchItem, BatchItem.item_id == Item.id)
-        .where(BatchItem.batch_id == assignment.batch_id, BatchItem.position == position)
-    )
-    if item is None:
+    place = {"batch": assignment.batch_id, "position": position, "seat": assignment.id}
+    found = session.execute(_ITEM, place).one_or_none()
+    if found is None:
         raise NotFound(f"the batch has no item at position {position}")
-    annotation = session.scalar(
-        select(Annotation).where(Annotation.assignment_id == assignment.id, Annotation.item_id == item.id)
-    )
-    outputs = session.execute(
-        select(Output.text, System.name, Example.source)
-        .join(ItemOutput, ItemOutput.output_id == Output.id)
-        .join(Output.system)
-        .join(Output.example)
-        .where(ItemOutput.item_id == item.id)
-        .order_by(ItemOutput.position)
-    ).all()
+    item: Item = found[0]
+    annotation: Annotation | None = found[1]
+    outputs = session.execute(_OUTPUTS, {"item": item.id}).all()
     shown = [
         {"text": text, "system": name} if definition.item.show_systems else {"text": text} for text, name, _ in outputs
     ]
@@ -86,7 +91,7 @@ def show_item(
             "kind": item.kind,
             "outputs": shown,
             "aspect": aspect.model_dump() if aspect else None,
-            "judged": _judged_span(session, item.id),
+            "judged": _judged_span(session, item.id) if item.kind == "span" else None,
         },
         "categories": [{"key": category.key, "name": category.name} for category in definition.categories],
         "spans": [_span(span) for span in annotation.spans] if annotation else [],

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy import bindparam, select
+from sqlalchemy.orm import Session, joinedload
 
 from spanplat.errors import InvalidInput, NotAllowed, NotFound, say
 from spanplat.models import FINISHED, Assignment, AssignmentStatus, Campaign, CampaignStatus, Participation
@@ -47,6 +47,13 @@ SUBMITTED = (*FINISHED, AssignmentStatus.REJECTED)
 """States of a seat whose work was submitted, whatever became of it."""
 PERSONAL = "personal_link"
 """Among the parameters of a participation: only its own link leads to it, and not the name it was made for."""
+
+_BY_TOKEN = (
+    select(Participation)
+    .where(Participation.token == bindparam("token"))
+    .options(joinedload(Participation.campaign, innerjoin=True))
+)
+"""Built once, because every request of an annotator asks."""
 
 
 @dataclass(frozen=True)
@@ -303,16 +310,19 @@ def verdict_of(visit: Visit) -> str:
 
 
 def _find_participation(session: Session, token: str) -> Participation:
-    participation = session.scalar(select(Participation).where(Participation.token == token))
+    participation = session.scalar(_BY_TOKEN, {"token": token})
     if participation is None:
         raise NotFound(UNKNOWN_LINK)
     return participation
 
 
 def _visit(session: Session, participation: Participation) -> Visit:
+    return _visit_at(session, participation, current_assignment(session, participation))
+
+
+def _visit_at(session: Session, participation: Participation, assignment: Assignment | None) -> Visit:
     campaign = participation.campaign
     definition = definition_of(campaign)
-    assignment = current_assignment(session, participation)
     stage = _stage(participation, definition, assignment)
     visit = Visit(participation, campaign, definition, assignment, stage)
     if campaign.kind != "qualification" or stage not in (Stage.WORK, Stage.LAPSED, Stage.DONE):
@@ -342,8 +352,7 @@ def _stage(participation: Participation, definition: CampaignDefinition, assignm
 
 def _with_seat(session: Session, visit: Visit, now: datetime) -> Visit:
     if visit.stage in (Stage.PRACTICE, Stage.WORK, Stage.LAPSED):
-        claim_seat(session, visit.participation, now)
-        return _visit(session, visit.participation)
+        return _visit_at(session, visit.participation, claim_seat(session, visit.participation, now))
     if visit.stage in (Stage.CONSENT, Stage.COMPREHENSION):
         require_place(session, visit.participation, now)
     return visit

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Select, and_, case, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, bindparam, case, exists, func, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
 from spanplat.models import (
@@ -19,6 +19,22 @@ from spanplat.models import (
 )
 from spanplat.schemas.definition import CampaignDefinition
 
+# Each is made once: making an alias anew takes longer than all else that is done to ask for a seat.
+_OTHER = aliased(Assignment)
+"""A seat beside the one in question."""
+_MY_ITEM, _THEIR_ITEM = aliased(BatchItem), aliased(BatchItem)
+_MY_OUTPUT, _THEIR_OUTPUT = aliased(ItemOutput), aliased(ItemOutput)
+
+_BATCHES_TAKEN = (
+    select(func.count())
+    .select_from(Assignment)
+    .where(
+        Assignment.campaign_id == bindparam("campaign"),
+        Assignment.annotator_id == bindparam("annotator"),
+        Assignment.status.not_in((AssignmentStatus.EXPIRED, AssignmentStatus.RETURNED)),
+    )
+)
+
 
 def lease_end(definition: CampaignDefinition, now: datetime) -> datetime:
     """Return until when a seat touched now is held."""
@@ -27,16 +43,7 @@ def lease_end(definition: CampaignDefinition, now: datetime) -> datetime:
 
 def batches_taken(session: Session, campaign_id: int, annotator_id: int | None) -> int:
     """Count the batches an annotator has or had, those given back or lapsed left out."""
-    done = session.scalar(
-        select(func.count())
-        .select_from(Assignment)
-        .where(
-            Assignment.campaign_id == campaign_id,
-            Assignment.annotator_id == annotator_id,
-            Assignment.status.not_in((AssignmentStatus.EXPIRED, AssignmentStatus.RETURNED)),
-        )
-    )
-    return done or 0
+    return session.scalar(_BATCHES_TAKEN, {"campaign": campaign_id, "annotator": annotator_id}) or 0
 
 
 def take_free_seat(
@@ -139,10 +146,9 @@ def add_extra_seat(
 
 def _batches_wanting_more(participation: Participation, definition: CampaignDefinition) -> Select[int]:
     """Select the batches that an annotator may do and that want a seat beyond those promised, that with the fewest seats first."""
-    seat = aliased(Assignment)
-    of_batch = (seat.batch_id == Batch.id, seat.status.not_in(REPLACED))
+    of_batch = (_OTHER.batch_id == Batch.id, _OTHER.status.not_in(REPLACED))
     seats = select(func.count()).where(*of_batch).correlate(Batch).scalar_subquery()
-    extra = select(func.count()).where(*of_batch, seat.extra).correlate(Batch).scalar_subquery()
+    extra = select(func.count()).where(*of_batch, _OTHER.extra).correlate(Batch).scalar_subquery()
     return (
         select(Batch.id)
         .join(Assignment, Assignment.batch_id == Batch.id)
@@ -196,13 +202,12 @@ def _smallest_group_first(
 
 def _holds_batch(participation: Participation) -> ColumnElement[bool]:
     """Tell whether the annotator has a seat on the batch of the seat in question."""
-    other = aliased(Assignment)
     return exists(
-        select(other.id)
+        select(_OTHER.id)
         .where(
-            other.batch_id == Assignment.batch_id,
-            other.annotator_id == participation.annotator_id,
-            other.status.not_in(REPLACED),
+            _OTHER.batch_id == Assignment.batch_id,
+            _OTHER.annotator_id == participation.annotator_id,
+            _OTHER.status.not_in(REPLACED),
         )
         .correlate(Assignment)
     )
@@ -210,19 +215,17 @@ def _holds_batch(participation: Participation) -> ColumnElement[bool]:
 
 def _knows_an_output(participation: Participation, definition: CampaignDefinition) -> ColumnElement[bool]:
     """Tell whether the annotator had one of the batch's outputs before, here or in a campaign that the definition excludes."""
-    other, mine, theirs = aliased(Assignment), aliased(BatchItem), aliased(BatchItem)
-    my_output, their_output = aliased(ItemOutput), aliased(ItemOutput)
     excluded = select(Campaign.id).where(Campaign.slug.in_(definition.annotators.exclude_campaigns))
     return exists(
-        select(other.id)
-        .join(theirs, theirs.batch_id == other.batch_id)
-        .join(their_output, their_output.item_id == theirs.item_id)
-        .join(my_output, my_output.output_id == their_output.output_id)
-        .join(mine, and_(mine.item_id == my_output.item_id, mine.batch_id == Assignment.batch_id))
+        select(_OTHER.id)
+        .join(_THEIR_ITEM, _THEIR_ITEM.batch_id == _OTHER.batch_id)
+        .join(_THEIR_OUTPUT, _THEIR_OUTPUT.item_id == _THEIR_ITEM.item_id)
+        .join(_MY_OUTPUT, _MY_OUTPUT.output_id == _THEIR_OUTPUT.output_id)
+        .join(_MY_ITEM, and_(_MY_ITEM.item_id == _MY_OUTPUT.item_id, _MY_ITEM.batch_id == Assignment.batch_id))
         .where(
-            other.annotator_id == participation.annotator_id,
-            or_(other.campaign_id == participation.campaign_id, other.campaign_id.in_(excluded)),
-            mine.role == ItemRole.REGULAR,
+            _OTHER.annotator_id == participation.annotator_id,
+            or_(_OTHER.campaign_id == participation.campaign_id, _OTHER.campaign_id.in_(excluded)),
+            _MY_ITEM.role == ItemRole.REGULAR,
         )
         .correlate(Assignment)
     )

@@ -3,6 +3,8 @@
 Annotators' pages are translated, each speaks the language of its campaign. Researchers' pages are English.
 """
 
+from functools import cache
+
 from flask import request
 from flask_babel import gettext
 
@@ -12,12 +14,11 @@ from spanplat.errors import Saying
 SOURCE_LANGUAGE = "en"
 
 
-def available() -> list[str]:
+@cache
+def available() -> tuple[str, ...]:
     """Return the languages of the interface."""
-    return [
-        SOURCE_LANGUAGE,
-        *sorted(path.parent.parent.name for path in paths.TRANSLATIONS.glob("*/LC_MESSAGES/messages.mo")),
-    ]
+    found = paths.TRANSLATIONS.glob("*/LC_MESSAGES/messages.mo")
+    return (SOURCE_LANGUAGE, *sorted(path.parent.parent.name for path in found))
 
 
 def choose() -> str:
