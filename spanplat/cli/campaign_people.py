@@ -14,6 +14,7 @@ from spanplat.schemas.definition_file import read_definition
 from spanplat.services.campaigns import find_campaign
 from spanplat.services.definitions import definition_of
 from spanplat.services.pay import bonus_file, list_people, pay_figures, pay_file
+from spanplat.services.reviewing import approvals_file, rejections_file
 
 OWNER_ONLY = 0o600
 
@@ -99,11 +100,19 @@ def people(slug: str, as_json: bool) -> None:
 @click.argument("slug")
 @click.option("--output", required=True, type=click.Path(dir_okay=False, path_type=Path), help="File to write.")
 @click.option("--bonuses", is_flag=True, help="Only the bonuses, in the form the platform takes.")
-def pay(slug: str, *, output: Path, bonuses: bool) -> None:
-    """Write who is to be paid what, by the platform's ids; only you may read the file."""
+@click.option("--approvals", is_flag=True, help="Whose work to approve, in the form the platform takes.")
+@click.option("--rejections", is_flag=True, help="Whose work the platform's rules let you reject, and why.")
+def pay(slug: str, *, output: Path, bonuses: bool, approvals: bool, rejections: bool) -> None:
+    """Write who is to be paid what, by the platform's ids; only you may read the file.
+
+    Work is approved on Prolific by a list of ids, one a line, and on MTurk by a file of reviewed results. Look at each line of
+    --rejections before you use it: these are the people who failed as many attention checks as the rules ask for, and nobody else.
+    """
+    if bonuses + approvals + rejections > 1:
+        raise click.UsageError("ask for one of --bonuses, --approvals and --rejections at a time")
+    write = bonus_file if bonuses else approvals_file if approvals else rejections_file if rejections else pay_file
     with open_database() as database, database.reading() as session:
-        campaign = find_campaign(session, slug)
-        content = bonus_file(session, campaign) if bonuses else pay_file(session, campaign)
+        content = write(session, find_campaign(session, slug))
     output.touch(mode=OWNER_ONLY)
     output.chmod(OWNER_ONLY)
     output.write_text(content, encoding="utf-8")

@@ -226,6 +226,14 @@ def checks(slug: str, as_json: bool) -> None:
         for c in report.checks
     ]
     print_table(header, rows)
+    for kind, p in report.group_differences.items():
+        shares = ", ".join(
+            f"{group} {kinds[kind][1]} of {kinds[kind][0]}"
+            for group, kinds in sorted(report.by_group.items())
+            if kind in kinds
+        )
+        told = "nothing to test" if p is None else f"p = {p:.3g}"
+        click.echo(f"{kind} passed by group: {shares} (difference: {told}).")
     click.echo(
         f"{report.excluded} batches are left out of every figure; {report.screened_out} people were screened out."
     )

@@ -8,11 +8,12 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from spanplat.errors import NotAllowed, say
-from spanplat.models import Annotator, Campaign, Participation
+from spanplat.models import Annotator, Assignment, Campaign, Participation
 from spanplat.models.statements import add_absent
 from spanplat.platforms.arrivals import Arrival
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.services.annotators import find_or_add_annotator
+from spanplat.services.claims import WAS_STOPPED
 from spanplat.services.definitions import definition_of
 from spanplat.services.pools import is_qualified
 
@@ -59,12 +60,17 @@ def _remembered(session: Session, campaign: Campaign, annotator: Annotator) -> d
     ).first()
     if earlier is None:
         return {}
+    stopped = session.scalar(
+        select(Assignment.id)
+        .where(Assignment.campaign_id == campaign.id, Assignment.annotator_id == annotator.id, WAS_STOPPED)
+        .limit(1)
+    )
     return {
         "comprehension_attempts": earlier.comprehension_attempts,
         "comprehension_passed_at": earlier.comprehension_passed_at,
         "practice": earlier.practice,
         "practised_at": earlier.practised_at,
-        "ended": earlier.ended if earlier.ended in FINAL else None,
+        "ended": "screened_out" if stopped is not None else earlier.ended if earlier.ended in FINAL else None,
     }
 
 

@@ -1,14 +1,15 @@
 """How a campaign's checks went: each apart, and what parts of it were done right."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from spanplat.models import Annotator, Assignment, Campaign, CheckResult, Participation
+from spanplat.metrics.proportions import difference_of_shares
+from spanplat.models import Annotator, Assignment, Campaign, CheckResult
 from spanplat.services.definitions import definition_of
 
 PARTS = {"must_mark": ("marked", "region_marked", "category_right"), "must_abstain": ("abstained",)}
@@ -49,6 +50,8 @@ class CheckReport:
     """Visits ended early."""
     by_group: dict[str, dict[str, tuple[int, int]]]
     """By group and kind: results and passes; empty without groups."""
+    group_differences: dict[str, float | None]
+    """By kind: p-value of the difference between the groups' shares of passes; empty without groups."""
 
 
 @dataclass(frozen=True)
@@ -80,14 +83,23 @@ def report_checks(session: Session, campaign: Campaign) -> CheckReport:
             results, passed = by_group[group].get(result.kind, (0, 0))
             by_group[group][result.kind] = results + 1, passed + result.passed
     excluded = select(func.count()).select_from(Assignment).where(Assignment.excluded)
-    screened = select(func.count()).select_from(Participation).where(Participation.ended == "screened_out")
+    screened = select(func.count(Assignment.annotator_id.distinct())).where(Assignment.outcome == "screened_out")
     return CheckReport(
         [_figures(name, kind, on_fail.get(name, ""), results) for (name, kind), results in sorted(by_name.items())],
         [_figures(kind, kind, "", results) for kind, results in sorted(by_kind.items())],
         session.scalar(excluded.where(Assignment.campaign_id == campaign.id)) or 0,
-        session.scalar(screened.where(Participation.campaign_id == campaign.id)) or 0,
+        session.scalar(screened.where(Assignment.campaign_id == campaign.id)) or 0,
         dict(by_group),
+        _differences(by_group),
     )
+
+
+def _differences(by_group: Mapping[str, Mapping[str, tuple[int, int]]]) -> dict[str, float | None]:
+    kinds = sorted({kind for kinds in by_group.values() for kind in kinds})
+    return {
+        kind: difference_of_shares([kinds.get(kind, (0, 0)) for _group, kinds in sorted(by_group.items())])
+        for kind in kinds
+    }
 
 
 def list_screened_out(session: Session, campaign: Campaign) -> list[ScreenedOut]:

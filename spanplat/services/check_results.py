@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from spanplat.models import Assignment, CheckResult, Participation
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.services.checks import CheckOutcome
-from spanplat.services.claims import return_seat
+from spanplat.services.claims import give_up_seats, return_seat
 
 
 def store_outcomes(session: Session, assignment_id: int, outcomes: Mapping[int, Sequence[CheckOutcome]]) -> None:
@@ -44,14 +44,42 @@ def update_exclusion(session: Session, definition: CampaignDefinition, assignmen
 
 
 def screen_out(session: Session, assignment_id: int) -> None:
-    """End a visit with the screen-out code: its work is kept and in no figure, its seat goes to somebody else."""
+    """End a visit with the screen-out code: its work is kept and in no figure, its seat goes to somebody else.
+
+    Where the visit has submitted work, as an earlier try at a qualification, that stays submitted, with the code that it earned: to
+    the platform a submission has one code, and who has a claim to a reward keeps it. The try at hand ends alone; no other follows.
+    """
     assignment = session.get_one(Assignment, assignment_id)
     assignment.outcome = "screened_out"
     session.flush()
-    session.execute(
-        update(Participation).where(Participation.id == assignment.participation_id).values(ended="screened_out")
+    participation = session.get_one(Participation, assignment.participation_id)
+    _end_idle_visits(session, participation)
+    submitted = select(Assignment.id).where(
+        Assignment.participation_id == participation.id, Assignment.submitted_at.is_not(None)
     )
-    return_seat(session, assignment)
+    if session.scalar(submitted.limit(1)) is None:
+        participation.ended = "screened_out"
+        session.flush()
+        return_seat(session, assignment)
+    else:
+        give_up_seats(session, participation)
+
+
+def _end_idle_visits(session: Session, stopped: Participation) -> None:
+    """End the person's other visits that have no seat yet: what a check decided holds for the person, not for one link."""
+    seat = select(Assignment.id).where(Assignment.participation_id == Participation.id)
+    session.execute(
+        update(Participation)
+        .where(
+            Participation.campaign_id == stopped.campaign_id,
+            Participation.annotator_id == stopped.annotator_id,
+            Participation.id != stopped.id,
+            Participation.ended.is_(None),
+            ~seat.exists(),
+        )
+        .values(ended="screened_out"),
+        execution_options={"synchronize_session": False},
+    )
 
 
 def screen_out_message(session: Session, definition: CampaignDefinition, assignment: Assignment | None) -> str:

@@ -38,11 +38,18 @@ _PLACE = (Assignment.batch_id, Assignment.slot, Assignment.repeat, Assignment.gr
 
 IS_GIVEN_UP = (Assignment.status == AssignmentStatus.RETURNED) & Assignment.outcome.is_(None)
 """Whether a seat was given back by who had it; one that a check ended has an outcome."""
+WAS_STOPPED = (Assignment.status == AssignmentStatus.RETURNED) & (Assignment.outcome == "screened_out")
+"""Whether a check ended the work on a seat."""
+IS_OUTDONE = IS_GIVEN_UP | (WAS_STOPPED & Participation.ended.is_(None))
+"""Whether a seat says nothing about its visit, which ends with what else was done; of a seat beside its participation."""
 
 _LATEST_SEAT = (
     select(Assignment)
+    .join(Participation, Participation.id == Assignment.participation_id)
     .where(Assignment.participation_id == bindparam("visit"))
-    .order_by(IS_GIVEN_UP, Assignment.claimed_at.desc(), Assignment.id.desc())
+    .order_by(
+        IS_OUTDONE, Assignment.status != AssignmentStatus.HELD, Assignment.claimed_at.desc(), Assignment.id.desc()
+    )
     .limit(1)
 )
 """Built once, because every request of an annotator asks."""
@@ -62,7 +69,11 @@ class NothingLeft(Conflict):
 
 
 def current_assignment(session: Session, participation: Participation) -> Assignment | None:
-    """Return the seat a participation holds or held last, or None; one that was given up does not outdo one submitted before."""
+    """Return the seat a participation holds or held last, or None.
+
+    One that was given up, or ended by a check without ending the visit, does not outdo one submitted before. What is held now comes
+    first, whatever the clocks of several servers said when it was taken.
+    """
     return session.scalar(_LATEST_SEAT, {"visit": participation.id})
 
 

@@ -16,6 +16,7 @@ from spanplat.schemas.definition import CampaignDefinition
 from spanplat.services.admitting import find_or_admit, share_comprehension
 from spanplat.services.claims import (
     IS_GIVEN_UP,
+    WAS_STOPPED,
     claim_next_seat,
     claim_seat,
     current_assignment,
@@ -71,6 +72,8 @@ class Visit:
     """Whether an earlier try at a qualification is submitted; leaving then ends the try at hand alone."""
     left_a_try: bool = False
     """Whether the last try was left, so that an earlier one is what counts."""
+    stopped_try: Assignment | None = None
+    """Seat of a further try that a check ended, so that an earlier one is what counts."""
 
     @property
     def may_try_again(self) -> bool:
@@ -82,7 +85,7 @@ class Visit:
             and standing is not None
             and standing.status == "failed"
             and standing.attempts < given.attempts
-            and not self.left_a_try
+            and not (self.left_a_try or self.stopped_try)
             and self.campaign.status == CampaignStatus.OPEN
         )
 
@@ -330,7 +333,14 @@ def _visit_at(session: Session, participation: Participation, assignment: Assign
     tries = select(Assignment.id).where(Assignment.participation_id == participation.id).limit(1)
     if stage == Stage.DONE:
         standing = standing_of(session, campaign.id, participation.annotator_id)
-        return replace(visit, standing=standing, left_a_try=session.scalar(tries.where(IS_GIVEN_UP)) is not None)
+        return replace(
+            visit,
+            standing=standing,
+            left_a_try=session.scalar(tries.where(IS_GIVEN_UP)) is not None,
+            stopped_try=session.scalar(
+                select(Assignment).where(Assignment.participation_id == participation.id, WAS_STOPPED).limit(1)
+            ),
+        )
     return replace(visit, is_further_try=session.scalar(tries.where(Assignment.status.in_(SUBMITTED))) is not None)
 
 

@@ -1,6 +1,7 @@
 """Who is to be paid what: the people of a campaign, how each visit ended, the bonus they earned, and the pay per hour it comes to.
 
-This is the one place where ids of platforms come out again; everything else knows people by their pseudonyms.
+These files, those of `spanplat.services.reviewing` and the list of a pool are where ids of platforms come out again; everything else
+knows people by their pseudonyms.
 """
 
 from collections import defaultdict
@@ -25,7 +26,7 @@ from spanplat.models import (
 )
 from spanplat.platforms.rules import Money, hourly_pay, read_money
 from spanplat.schemas.definition import CampaignDefinition
-from spanplat.services.claims import IS_GIVEN_UP
+from spanplat.services.claims import IS_OUTDONE
 from spanplat.services.definitions import definition_of
 
 
@@ -50,6 +51,8 @@ class Person:
     """Whether the promised bonus was earned: the batch is submitted as completed work that was not replaced, and no check that
     withholds the bonus was failed."""
     excluded: bool
+    stands: bool = False
+    """Whether the work is submitted and was not replaced."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,11 @@ class PayFigures:
 
 
 def list_people(session: Session, campaign: Campaign) -> list[Person]:
-    """Return everybody who came, visit by visit, in the order they came."""
+    """Return everybody who came, visit by visit, in the order they came.
+
+    Of several tries at a qualification the last that was submitted counts, also while another is under way or after it lapsed: who
+    has submitted has a claim to be paid.
+    """
     definition = definition_of(campaign)
     results: dict[int, list[tuple[str, bool]]] = defaultdict(list)
     for assignment_id, name, passed in session.execute(
@@ -78,7 +85,13 @@ def list_people(session: Session, campaign: Campaign) -> list[Person]:
         .join(Annotator, Annotator.id == Participation.annotator_id)
         .outerjoin(Assignment, Assignment.participation_id == Participation.id)
         .where(Participation.campaign_id == campaign.id)
-        .order_by(Participation.id, IS_GIVEN_UP.desc(), Assignment.claimed_at, Assignment.id)
+        .order_by(
+            Participation.id,
+            Assignment.submitted_at.is_not(None),
+            IS_OUTDONE.desc(),
+            Assignment.claimed_at,
+            Assignment.id,
+        )
     )
     last = {participation.id: (participation, pseudonym, seat) for participation, pseudonym, seat in rows}
     return [_person(*entry, results, definition) for entry in last.values()]
@@ -109,7 +122,7 @@ def pay_figures(campaign: Campaign, people: Sequence[Person]) -> PayFigures:
 def pay_file(session: Session, campaign: Campaign) -> str:
     """Write everybody's platform id, submission, outcome, code and bonus as CSV; keep it like what it is, a list of people."""
     platform = definition_of(campaign).platform
-    ids = _platform_ids(session, campaign)
+    ids = platform_ids(session, campaign)
     bonus = read_money(platform.bonus)
     rows = [
         (
@@ -133,7 +146,7 @@ def bonus_file(session: Session, campaign: Campaign) -> str:
     bonus = read_money(platform.bonus)
     if bonus is None:
         return ""
-    ids = _platform_ids(session, campaign)
+    ids = platform_ids(session, campaign)
     earned = [ids[person.participation_id] for person in list_people(session, campaign) if person.bonus]
     amount = f"{bonus.amount:.2f}"
     if platform.service == "mturk":
@@ -168,6 +181,7 @@ def _person(
         failed,
         seat is not None and seat.status in FINISHED and _earns_bonus(definition, seat.outcome, failed),
         seat is not None and (seat.excluded or (submitted and seat.status in REPLACED)),
+        seat is not None and seat.status in FINISHED,
     )
 
 
@@ -190,7 +204,7 @@ def _code(codes: dict[str, str | None], outcome: str) -> str:
     return codes.get("no_consent" if outcome == "withdrawn" else outcome) or ""
 
 
-def _platform_ids(session: Session, campaign: Campaign) -> dict[int, tuple[str, str]]:
+def platform_ids(session: Session, campaign: Campaign) -> dict[int, tuple[str, str]]:
     """Return the platform's id of the person and of the submission, by participation."""
     platform = definition_of(campaign).platform
     names = {"prolific": "SESSION_ID", "mturk": "assignmentId", "other": platform.parameters.session}

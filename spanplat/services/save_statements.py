@@ -56,9 +56,14 @@ FIND_WORK: Final = (
     .outerjoin(_item_output, _item_output.c.item_id == _batch_item.c.item_id)
     .outerjoin(_output, _output.c.id == _item_output.c.output_id)
     .where(_participation.c.token == bindparam("token"))
-    .order_by(_assignment.c.claimed_at.desc(), _assignment.c.id.desc(), _item_output.c.position)
+    .order_by(
+        _assignment.c.status != AssignmentStatus.HELD,
+        _assignment.c.claimed_at.desc(),
+        _assignment.c.id.desc(),
+        _item_output.c.position,
+    )
 )
-"""Seats of a token, the latest first, with the item at a position, the annotation stored on it, and a row for each of its outputs."""
+"""Seats of a token, the one held and then the latest first, with the item at a position, its annotation, and a row for each output."""
 
 FIND_COMPLETED: Final = select(_annotation.c.completed_at, _annotation.c.seconds).where(
     _annotation.c.assignment_id == bindparam("seat_id"),

@@ -14,11 +14,11 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from spanplat.db import Database
 from spanplat.errors import Conflict, Gone, NotFound, Saying, say
-from spanplat.models import AssignmentStatus, Campaign
+from spanplat.models import Assignment, AssignmentStatus, Campaign, Participation
 from spanplat.schemas.checks import TimeFloorCheck
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.submission import Submission, SubmittedSpan
@@ -101,6 +101,7 @@ class Seat:
     assignment_id: int
     status: str
     ended: bool
+    """Whether the visit is over, or this try at a qualification was left or stopped."""
     claimed_at: datetime
     batch_id: int
     slot: int
@@ -217,6 +218,12 @@ def _digest(submission: Submission) -> str:
 def _find_seat(session: Session, token: str, position: int) -> Seat:
     rows = session.execute(FIND_WORK, {"token": token, "position": position}).all()
     if not rows:
+        if _is_held_by_another_visit(session, token):
+            raise Gone(
+                say(
+                    "you went on with this work in another tab or by another link; what you had saved is kept and is there"
+                )
+            )
         raise NotFound(NO_WORK)
     row = rows[0]
     if row.item_id is None:
@@ -230,7 +237,7 @@ def _find_seat(session: Session, token: str, position: int) -> Seat:
     return Seat(
         assignment_id=row.id,
         status=row.status,
-        ended=row.ended is not None,
+        ended=row.ended is not None or row.status == AssignmentStatus.RETURNED,
         claimed_at=row.claimed_at,
         batch_id=row.batch_id,
         slot=row.slot,
@@ -315,3 +322,15 @@ def _row(span: SubmittedSpan, seat: Seat) -> dict[str, Any]:
         "attributes": span.attributes,
         "origin": None if suggestion is None else suggestion.origin_of(span),
     }
+
+
+def _is_held_by_another_visit(session: Session, token: str) -> bool:
+    """Tell whether a participation has no seat because its annotator's is held by another visit of theirs."""
+    visit, other = aliased(Participation), aliased(Assignment)
+    held = select(other.id).where(
+        other.campaign_id == visit.campaign_id,
+        other.annotator_id == visit.annotator_id,
+        other.participation_id != visit.id,
+        other.status == AssignmentStatus.HELD,
+    )
+    return session.scalar(select(visit.id).where(visit.token == token, held.exists())) is not None

@@ -100,7 +100,7 @@ def has_place(
         return True
     if definition.annotators.when_full != "redundancy":
         return False
-    return session.scalar(_batches_wanting_more(participation, definition).limit(1)) is not None
+    return session.scalar(_batches_wanting_more(participation, definition, lapsed_at=now).limit(1)) is not None
 
 
 def _seats_for(participation: Participation, group: str | None, definition: CampaignDefinition) -> Select[int]:
@@ -144,9 +144,16 @@ def add_extra_seat(
     return None
 
 
-def _batches_wanting_more(participation: Participation, definition: CampaignDefinition) -> Select[int]:
-    """Select the batches that an annotator may do and that want a seat beyond those promised, that with the fewest seats first."""
-    of_batch = (_OTHER.batch_id == Batch.id, _OTHER.status.not_in(REPLACED))
+def _batches_wanting_more(
+    participation: Participation, definition: CampaignDefinition, *, lapsed_at: datetime | None = None
+) -> Select[int]:
+    """Select the batches that an annotator may do and that want a seat beyond those promised, that with the fewest seats first.
+
+    Seats whose lease is over at a time count for nothing, where one is given: whoever claims a seat returns them first.
+    """
+    of_batch: list[ColumnElement[bool]] = [_OTHER.batch_id == Batch.id, _OTHER.status.not_in(REPLACED)]
+    if lapsed_at is not None:
+        of_batch.append(or_(_OTHER.status != AssignmentStatus.HELD, _OTHER.lease_expires_at >= lapsed_at))
     seats = select(func.count()).where(*of_batch).correlate(Batch).scalar_subquery()
     extra = select(func.count()).where(*of_batch, _OTHER.extra).correlate(Batch).scalar_subquery()
     return (

@@ -239,9 +239,8 @@ def _stage_page(visit: Visit) -> AnyResponse | str:
         case _:
             again = url_for("annotator.start", slug=visit.campaign.slug, invitation=visit.participation.token)
             minutes = visit.definition.annotators.lease_minutes
-            page = visitor.page(
-                "ended.html", reason="lapsed", departure=Departure(), minutes=minutes, start_again=again
-            )
+            reason = "lapsed" if visit.assignment is not None else "elsewhere"
+            page = visitor.page("ended.html", reason=reason, departure=Departure(), minutes=minutes, start_again=again)
             return make_response(page, 410)
 
 
@@ -251,6 +250,8 @@ def _result(visit: Visit) -> Result:
         verdict=verdict_of(visit),
         may_try_again=visit.may_try_again,
         left_a_try=visit.left_a_try,
+        was_stopped=visit.stopped_try is not None,
+        stopping_message=screen_out_message(reading(), visit.definition, visit.stopped_try),
         failed_attention=assignment is not None and assignment.outcome == "failed_attention",
         earned_bonus=has_earned_bonus(reading(), visit.definition, assignment) if assignment is not None else None,
     )

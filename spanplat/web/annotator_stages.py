@@ -226,6 +226,10 @@ class Result:
     may_try_again: bool = False
     left_a_try: bool = False
     """Whether a further try was begun and left."""
+    was_stopped: bool = False
+    """Whether a check ended a further try."""
+    stopping_message: str = ""
+    """What the campaign says about it."""
     failed_attention: bool = False
     earned_bonus: bool | None = None
     """None where no bonus is promised."""

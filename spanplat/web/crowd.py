@@ -1,8 +1,10 @@
 """A campaign's people and checks: who came, how it went, what it pays, and what the platform's rules say."""
 
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from flask import Blueprint, Response, redirect, render_template, url_for
+from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response as AnyResponse
 
 from spanplat.errors import NotFound
@@ -20,6 +22,7 @@ from spanplat.services.qualifying import (
     record_decisions,
     standings_by_annotator,
 )
+from spanplat.services.reviewing import approvals_file, rejections_file
 from spanplat.web.address import stretch_of
 from spanplat.web.campaigns import progress_of
 from spanplat.web.crowd_table import CANDIDATES, PEOPLE, Standing, candidates_file, people_file
@@ -31,6 +34,12 @@ from spanplat.web.session import reading, transaction
 from spanplat.web.sorted_tables import Place
 
 PEOPLE_PER_PAGE = 100
+PAY_FILES: Mapping[str, Callable[[Session, Campaign], str]] = {
+    "pay": pay_file,
+    "bonuses": bonus_file,
+    "approvals": approvals_file,
+    "rejections": rejections_file,
+}
 
 blueprint = Blueprint("crowd", __name__, url_prefix="/admin/campaigns/<slug>")
 
@@ -53,6 +62,8 @@ def people(slug: str) -> Response:
             least=MINIMUM_HOURLY.get(figures.hourly.currency) if figures.hourly else None,
             advised=RECOMMENDED_HOURLY.get(figures.hourly.currency) if figures.hourly else None,
             has_bonus=bool(definition_of(campaign).platform.bonus),
+            has_platform=definition_of(campaign).platform.service != "direct",
+            may_reject=any(person.outcome == "failed_attention" for person in came),
         )
     )
 
@@ -141,11 +152,12 @@ def decide(slug: str) -> AnyResponse:
 @blueprint.post("/pay/<kind>.csv")
 @policy("researcher")
 def pay(slug: str, kind: str) -> AnyResponse:
-    """Give the pay file, or the bonuses alone; that somebody took it is logged, because it names people."""
-    campaign = find_campaign(reading(), slug)
-    content = bonus_file(reading(), campaign) if kind == "bonuses" else pay_file(reading(), campaign)
+    """Give one of the files about pay; that somebody took it is logged, because it names people."""
+    if kind not in PAY_FILES:
+        raise NotFound(f"there is no file {kind!r} about pay, but {', '.join(PAY_FILES)}")
+    content = PAY_FILES[kind](reading(), find_campaign(reading(), slug))
     with transaction() as session:
-        log_event(session, "pay.downloaded", slug, kind="bonuses" if kind == "bonuses" else "pay")
+        log_event(session, "pay.downloaded", slug, kind=kind)
     response = Response(content, content_type="text/csv; charset=utf-8")
     response.headers.set("Content-Disposition", "attachment", filename=f"{slug}-{kind}.csv")
     response.headers["Cache-Control"] = "no-store"

@@ -72,6 +72,12 @@ def test_people_checks_and_pay_of_a_campaign_nobody_came_to(
     assert "do not publish it" in run("campaign", "pay", "crowd", "--output", file).stdout
     assert file.read_text("utf-8").startswith("platform_id,submission,annotator,outcome")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    run("campaign", "pay", "crowd", "--rejections", "--output", file)
+    assert file.read_text("utf-8") == "platform_id,submission,reason\n"
+    run("campaign", "pay", "crowd", "--approvals", "--output", file)
+    assert file.read_text("utf-8") == ""
+    both = run("campaign", "pay", "crowd", "--approvals", "--bonuses", "--output", file, status=2)
+    assert "one of --bonuses, --approvals and --rejections" in both.stderr
 
 
 def test_a_campaign_is_extended_and_personal_links_are_made(run: Run, run_json: Callable[..., Any]) -> None:

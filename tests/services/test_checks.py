@@ -268,6 +268,20 @@ def test_the_report_tells_marking_category_and_abstaining_apart(database: Databa
         "blatant": (3, 1, {"marked": 2, "region_marked": 2, "category_right": 1}),
         "clean": (3, 3, {"abstained": 3}),
     }
+    assert (report.by_group, report.group_differences) == ({}, {})
+
+
+def test_groups_are_compared_by_how_often_they_passed(database: Database, launch: Launch) -> None:
+    groups = [{"key": "a", "name": "A"}, {"key": "b", "name": "B"}]
+    campaign = launch(**study(CLEAN, groups=groups, annotators={"per_output": 4}))
+    for number in range(8):
+        visit = arrive(database, f"p{number}")
+        marks = [mark(0, 5)] if visit.participation.group == "a" else []
+        save(database, visit, checked_position(database, visit), spans=marks)
+    with database.reading() as session:
+        report = report_checks(session, campaign)
+    assert report.by_group == {"a": {"must_abstain": (4, 0)}, "b": {"must_abstain": (4, 4)}}
+    assert report.group_differences == {"must_abstain": pytest.approx(2 / 70)}
 
 
 def test_what_is_left_out_stays_left_out_when_an_export_is_imported(

@@ -67,6 +67,29 @@ def test_people_are_shown_by_pseudonym_and_paid_by_their_ids(crowd: str, signed_
     assert client.post(f"{crowd}/pay/bonuses.csv").text == ""
 
 
+def test_approvals_are_offered_in_the_form_of_the_platform_and_possible_rejections_where_there_are_some(
+    app: Flask, crowd: str, signed_in: SignedIn
+) -> None:
+    database: Database = app.extensions["spanplat_database"]
+    client = signed_in(Role.RESEARCHER)
+    assert client.post(f"{crowd}/pay/approvals.csv").text == "", "who still works is not to be paid yet"
+    with database.transaction() as session:
+        theirs = select(Assignment).join(Annotator, Annotator.id == Assignment.annotator_id)
+        seat = session.scalars(theirs.where(Annotator.external_id == "PID-0815")).one()
+        seat.status, seat.submitted_at, seat.outcome = AssignmentStatus.SUBMITTED, NOW, "completed"
+    page = client.get(f"{crowd}/people").text
+    assert "Download the approvals" in page
+    assert "Download possible rejections" not in page
+    file = client.post(f"{crowd}/pay/approvals.csv")
+    assert file.text == "PID-0815\n"
+    assert file.headers["Content-Disposition"] == "attachment; filename=crowd-approvals.csv"
+    assert client.post(f"{crowd}/pay/rejections.csv").text == "platform_id,submission,reason\n"
+    assert client.post(f"{crowd}/pay/refunds.csv").status_code == 404
+    viewer = signed_in(Role.VIEWER)
+    assert "approvals" not in viewer.get(f"{crowd}/people").text
+    assert viewer.post(f"{crowd}/pay/approvals.csv").status_code == 403
+
+
 @pytest.mark.parametrize(
     ("minutes", "said"),
     [
@@ -230,6 +253,26 @@ def test_a_tab_brings_itself_up_to_date_and_is_sent_only_when_something_changed(
     _come_and_go(app, "PID-0816")
     changed = client.get(f"{crowd}/{tab}", HX_Request="true", If_None_Match=tag)
     assert (changed.status_code, "withdrew" in changed.text) == (200, tab == "people")
+
+
+def test_groups_stand_beside_each_other_with_the_test_of_their_difference(app: Flask, signed_in: SignedIn) -> None:
+    database: Database = app.extensions["spanplat_database"]
+    parts = {"slug": "grouped", "title": "Grouped", "data": {"dataset": "demo"}, "categories": [{"name": "Wrong"}]}
+    groups = {"groups": [{"key": "a", "name": "A"}, {"key": "b", "name": "B"}], "annotators": {"per_output": 4}}
+    definition = CampaignDefinition.model_validate(parts | groups | {"platform": {"service": "prolific"}})
+    with database.transaction() as session:
+        create_campaign(session, plan_campaign(session, definition))
+        campaign = set_status(session, "grouped", CampaignStatus.OPEN)
+        for number in range(8):
+            visit = enter(session, campaign, Arrival("prolific", f"p{number}", f"s{number}", {}), NOW)
+            assert visit.assignment is not None
+            items = select(BatchItem.item_id).where(BatchItem.batch_id == visit.assignment.batch_id)
+            passed = visit.participation.group == "b"
+            result = {"item_id": session.scalars(items).first(), "name": "x", "kind": "must_abstain", "passed": passed}
+            session.add(CheckResult(assignment_id=visit.assignment.id, **result))
+    page = re.sub(r"<[^>]+>|\s+", " ", signed_in(Role.VIEWER).get("/admin/campaigns/grouped/checks").text)
+    assert re.search(r"a passed +b passed +p of the difference", page)
+    assert re.search(r"\b0\.0.% +0/4 +100\.0.% +4/4 +0\.029", page), page[-900:]
 
 
 def _come_and_go(app: Flask, person: str) -> None:

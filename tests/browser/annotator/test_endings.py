@@ -74,8 +74,7 @@ def decline(_path: Path, place: Place) -> None:
 def withdraw(_path: Path, place: Place) -> None:
     begin(place)
     place.get_by_label("Blue").check()
-    place.get_by_role("button", name="Instructions").click()
-    place.get_by_text("Leave the study").click()
+    place.get_by_role("button", name="Leave", exact=True).click()
     expect(place.get_by_text("Your answers are then deleted")).to_be_visible()
     place.get_by_role("button", name="Withdraw from the study").click()
 

@@ -100,8 +100,7 @@ def test_leaving_a_further_try_says_what_stays_and_leads_back_to_the_code_earned
     page.get_by_role("button", name="Submit").click()
     begin_further_try(annotator)
     annotator.mark("Hudson")
-    page.get_by_role("button", name="Instructions").click()
-    page.get_by_text("Leave the study").click()
+    page.get_by_role("button", name="Leave", exact=True).click()
     expect(
         page.get_by_text("The answers of this try are then deleted. What you submitted before stays")
     ).to_be_visible()

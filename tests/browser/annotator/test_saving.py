@@ -300,9 +300,27 @@ def test_spans_of_a_text_that_is_not_shown_are_carried_along_untouched(
     assert sorted(span["category"] for span in spans) == ["incorrect", "omission"]
 
 
-def test_leaving_the_study_is_two_clicks_away(annotator: Annotator, open_study: OpenStudy) -> None:
-    annotator.begin(open_study(TEXT))
-    annotator.page.keyboard.press("i")
-    annotator.page.get_by_text("Leave the study").click()
-    annotator.page.get_by_role("button", name="Withdraw from the study").click()
-    expect(annotator.page.get_by_role("heading", name="You withdrew from this study")).to_be_visible()
+def test_leaving_the_study_is_in_sight_and_takes_a_second_click(annotator: Annotator, open_study: OpenStudy) -> None:
+    page = annotator.begin(open_study(TEXT)).page
+    leave, withdraw = (
+        page.get_by_role("button", name=name, exact=True) for name in ("Leave", "Withdraw from the study")
+    )
+    leave.click()
+    expect(withdraw).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(withdraw).to_be_hidden()
+    expect(leave).to_be_focused()
+    leave.click()
+    withdraw.click()
+    expect(page.get_by_role("heading", name="You withdrew from this study")).to_be_visible()
+
+
+def test_one_can_leave_while_reading_the_instructions_for_the_first_time(
+    annotator: Annotator, open_study: OpenStudy
+) -> None:
+    page = annotator.page
+    page.goto(open_study(TEXT))
+    expect(page.get_by_role("button", name="Start")).to_be_enabled()
+    page.get_by_role("button", name="Leave", exact=True).click()
+    page.get_by_role("button", name="Withdraw from the study").click()
+    expect(page.get_by_role("heading", name="You withdrew from this study")).to_be_visible()

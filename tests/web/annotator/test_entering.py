@@ -205,6 +205,54 @@ def test_a_screened_out_worker_gets_the_code_for_it_and_nothing_else(
     assert client.post(f"{address}/submit").text.count("DONE123") == 0
 
 
+def test_a_further_try_that_is_stopped_shows_why_and_the_code_that_the_first_one_earned(
+    client: FlaskClient, open_study: OpenStudy, arrive: Arrive
+) -> None:
+    gold = {"name": "gold", "type": "gold", "item": ITEM, "golds": [[{"category": "wrong", "quote": "falls"}]]}
+    clean = {"name": "clean", "type": "must_abstain", "item": ITEM | {"example": "1"}, "on_fail": "screen_out"}
+    open_study(
+        kind="qualification",
+        checks=[gold, clean | {"message": "Thank you for trying."}],
+        batches={"regular": 0, "gold": 1, "attention": 1},
+        annotators={"per_output": 4},
+        qualification_given={"attempts": 2, "fail_code": "FAIL123"},
+        platform={"service": "prolific", "codes": {"completed": "DONE123", "screened_out": "OUT123"}},
+    )
+    address = arrive()
+    for position in (1, 2):
+        client.put(f"{address}/items/{position}", json={"revision": 0, "status": "complete", "spans": []})
+    assert "cc=FAIL123" in client.post(f"{address}/submit").text
+    assert client.post(f"{address}/again").status_code == 303
+    texts = {position: (client.get(f"{address}/items/{position}").json or {})["text"] for position in (1, 2)}
+    checked = next(position for position, text in texts.items() if text == "It is dry.")
+    span = {"start": 0, "end": 2, "category": "wrong", "text": "It"}
+    body = {"revision": 0, "status": "complete", "spans": [span]}
+    assert client.put(f"{address}/items/{checked}", json=body).json == {"revision": 1, "ended": True}
+    page = client.get(address).text
+    assert "The last try has ended. Thank you for trying. This is no rejection of your work." in page
+    assert "cc=FAIL123" in page
+    assert "OUT123" not in page
+    assert "Try once more" not in page
+    assert client.put(f"{address}/items/{3 - checked}", json=body | {"spans": []}).status_code == 410
+
+
+def test_a_page_whose_work_went_on_by_another_link_says_so_and_leads_back_to_it(
+    client: FlaskClient, open_study: OpenStudy, arrive: Arrive
+) -> None:
+    open_study()
+    first, second = arrive(), arrive(SESSION_ID="other")
+    left = client.get(first)
+    assert left.status_code == 410
+    assert "Your work is not on this page" in left.text
+    assert "ran out" not in left.text
+    body = {"revision": 0, "status": "complete", "spans": []}
+    assert client.put(f"{first}/items/1", json=body).status_code == 410
+    assert client.put(f"{second}/items/1", json=body).status_code == 200
+    back = client.get(f"/c/study/start?invitation={first.rpartition('/')[2]}")
+    assert back.location == first
+    assert [item["status"] for item in client.get(f"{first}/items").json or []] == ["complete", "new"]
+
+
 def test_a_warning_comes_with_the_acknowledgement(client: FlaskClient, open_study: OpenStudy, arrive: Arrive) -> None:
     check = {"name": "fast", "type": "min_seconds", "seconds": 5, "on_fail": "warn", "message": "Take your time."}
     open_study(checks=[check])

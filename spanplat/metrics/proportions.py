@@ -1,0 +1,38 @@
+"""Whether groups of people differ in how often something was done right."""
+
+from collections.abc import Sequence
+
+GROUPS_OF_FISHER = 2
+
+
+def difference_of_shares(counts: Sequence[tuple[int, int]]) -> float | None:
+    """Return the p-value of the difference between the shares of several groups.
+
+    Two groups are compared by Fisher's exact test, two-sided (R. A. Fisher, The Design of Experiments, 1935); more by Pearson's
+    chi-squared test of independence, without a correction.
+
+    Parameters
+    ----------
+    counts
+        By group: how many there are, and how many of them were right.
+
+    Returns
+    -------
+    float or None
+        None where fewer than two groups have any, or where none or all of them were right: there is nothing to test.
+
+    Examples
+    --------
+    >>> print(f"{difference_of_shares([(10, 9), (10, 3)]):.4f}")
+    0.0198
+    >>> difference_of_shares([(10, 10), (10, 10)]) is None
+    True
+    """
+    from scipy import stats  # noqa: PLC0415 - slow to import, and needed where there are groups alone
+
+    table = [(right, total - right) for total, right in counts if total]
+    if len(table) < GROUPS_OF_FISHER or any(sum(column) == 0 for column in zip(*table, strict=True)):
+        return None
+    if len(table) == GROUPS_OF_FISHER:
+        return float(stats.fisher_exact(table).pvalue)
+    return float(stats.chi2_contingency(table, correction=False).pvalue)
