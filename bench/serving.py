@@ -34,6 +34,7 @@ class Server:
             "SPANPLAT_HOME": str(self.home),
             "SPANPLAT_DATABASE_URL": database_url,
             "SPANPLAT_REDIS_URL": "",
+            "SPANPLAT_ARRIVALS_PER_MINUTE": "1000000",  # everybody comes from this machine
             "PYTHONUNBUFFERED": "1",
         }
         self._options = ["--no-worker", *([] if processes is None else ["--workers", str(processes)])]

@@ -59,5 +59,21 @@ class Gone(SpanplatError):
     """What was named existed and has ended for good (HTTP 410)."""
 
 
+class TooMany(SpanplatError):
+    """More was asked for at a time than anybody gets (HTTP 429).
+
+    Parameters
+    ----------
+    message
+        What is too much.
+    retry_after
+        Seconds until it is worth asking again.
+    """
+
+    def __init__(self, message: Saying, *, retry_after: int) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
 class Unavailable(SpanplatError):
     """A service this needs (database, queue, provider) does not answer or is not ready (HTTP 503)."""

@@ -7,7 +7,7 @@ import tempfile
 from functools import cached_property
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import PositiveInt, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from spanplat.errors import InvalidInput
@@ -34,6 +34,9 @@ class Settings(BaseSettings):
     """Signs sessions; generated once into the home by default."""
     require_second_factor: bool = False
     """Whether administrators have to set up a second factor before they do anything else."""
+
+    arrivals_per_minute: PositiveInt = 120
+    """How many new people may come in from one network address in a minute, by links that everybody has."""
 
     model_hosts: str = ""
     """Servers of models that definitions may name, as ``host`` or ``host:port`` with blanks between; any by default."""

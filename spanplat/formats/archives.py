@@ -1,7 +1,11 @@
 """Zip files from strangers: unpacked only as far as they are what they claim, and never outside their folder."""
 
+import mmap
+import re
 import stat
+import struct
 import zipfile
+import zlib
 from pathlib import Path, PurePosixPath
 
 from spanplat.errors import InvalidInput
@@ -11,6 +15,17 @@ MOST_BYTES = 2 * 1024**3
 """Unpacked; counted while unpacking, because what a zip file says about its sizes may be a lie."""
 
 _CHUNK = 1024 * 1024
+_ENTRY = b"PK\x01\x02"
+"""Each entry of the directory begins with this."""
+_ENTRIES_PER_FILE = 4
+"""Folders and clutter stand in the directory too."""
+_ENCRYPTED = 0x1
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""What zip programs write unless told otherwise; others may ask for gigabytes of memory to unpack."""
+_LONGEST_NAME = 200
+"""Bytes of each part of a path; file systems take 255."""
+_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)\s*(\..*)?", re.IGNORECASE)
+"""What Windows takes for a device, whatever the ending."""
 
 
 def unpack_zip(archive: Path, into: Path, *, most_files: int = MOST_FILES, most_bytes: int = MOST_BYTES) -> int:
@@ -37,6 +52,7 @@ def unpack_zip(archive: Path, into: Path, *, most_files: int = MOST_FILES, most_
         unpacked by then; the caller removes the folder.
     """
     try:
+        _require_small_directory(archive, _ENTRIES_PER_FILE * most_files)
         with zipfile.ZipFile(archive) as opened:
             members = [member for member in opened.infolist() if not member.is_dir() and not _is_clutter(member)]
             if len(members) > most_files:
@@ -45,11 +61,43 @@ def unpack_zip(archive: Path, into: Path, *, most_files: int = MOST_FILES, most_
             for member in members:
                 left -= _unpack(opened, member, into / _safe_path(member), left)
             return most_bytes - left
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
-        raise InvalidInput(f"{archive.name} cannot be unpacked ({error}); pack it again without a password") from error
+    except (
+        zipfile.BadZipFile,
+        NotImplementedError,
+        RuntimeError,
+        EOFError,
+        ValueError,
+        struct.error,
+        zlib.error,
+    ) as error:
+        raise InvalidInput(f"{archive.name} cannot be unpacked ({error}); pack it again") from error
+    except OSError as error:  # its own words name the place on the server
+        raise InvalidInput(
+            f"{archive.name} cannot be unpacked ({error.strerror or 'it is damaged'}); pack it again"
+        ) from error
+
+
+def _require_small_directory(archive: Path, most_entries: int) -> None:
+    """Refuse a directory of millions of entries before it is read into memory."""
+    with archive.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        position, entries = -1, 0
+        while (position := content.find(_ENTRY, position + 1)) >= 0:
+            entries += 1
+            if entries > most_entries:
+                raise InvalidInput(
+                    f"{archive.name} lists more than {most_entries} files and folders; send fewer at once"
+                )
 
 
 def _unpack(opened: zipfile.ZipFile, member: zipfile.ZipInfo, target: Path, most_bytes: int) -> int:
+    if member.flag_bits & _ENCRYPTED:
+        raise InvalidInput(f"{member.filename!r} in the zip file is encrypted; pack it again without a password")
+    if member.compress_type not in _METHODS:
+        raise InvalidInput(
+            f"{member.filename!r} in the zip file is packed in an unusual way; pack it again without options"
+        )
+    if target.exists():
+        raise InvalidInput(f"the zip file holds {member.filename!r} twice; pack it again")
     target.parent.mkdir(parents=True, exist_ok=True)
     size = 0
     with opened.open(member) as packed, target.open("xb") as file:
@@ -69,6 +117,12 @@ def _safe_path(member: zipfile.ZipInfo) -> Path:
     path = PurePosixPath(member.filename.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or ":" in member.filename or not member.filename.isprintable():
         raise InvalidInput(f"the zip file names a file outside its folder ({member.filename!r}); pack it again")
+    if any(len(part.encode()) > _LONGEST_NAME for part in path.parts):
+        raise InvalidInput(
+            f"the zip file names a file with more than {_LONGEST_NAME} bytes ({member.filename[:40]!r}…)"
+        )
+    if any(_DEVICE.fullmatch(part) for part in path.parts):
+        raise InvalidInput(f"the zip file names a device of Windows ({member.filename!r}); give the file another name")
     return Path(*path.parts)
 
 

@@ -15,7 +15,7 @@ from spanplat.errors import InvalidInput, NotFound
 from spanplat.formats.columns import ColumnMapping, guess_mapping
 from spanplat.formats.json_lines import decode_json
 from spanplat.formats.problem import Problem
-from spanplat.formats.rows import Row, TableFormat, detect_table, read_json_list, read_rows
+from spanplat.formats.rows import Row, TableFormat, column_names, detect_table, read_json_list, read_rows
 from spanplat.schemas.dataset import ExampleRecord, OutputRecord
 from spanplat.schemas.slug import slugify
 from spanplat.text import clean_text, sha256_of
@@ -115,7 +115,7 @@ def _read_file(path: Path, table: TableFormat, columns: Mapping[str, str | None]
     sample = [row.cells for row in first if isinstance(row, Row)]
     if not sample and not first:
         raise InvalidInput(f"{path} holds no rows.")
-    names = list(dict.fromkeys(chain.from_iterable(sample)))
+    names = column_names(path, sample)
     mapping = guess_mapping(names, sample).overridden(names, columns)
     if mapping.text is None and mapping.source is None and sample:
         if table == "json" and not columns:  # a list of sources, as factgenie keeps them

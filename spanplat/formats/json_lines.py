@@ -14,6 +14,12 @@ from spanplat.formats.problem import Problem
 # decoding.
 _SUSPECT_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+MOST_LINE = 64 * 1024**2
+"""Bytes of a line."""
+MOST_VALUES = 5_000_000
+"""In one piece of JSON: ten bytes of it become a hundred in memory."""
+DEEPEST = 100
+"""Lists and objects within each other; what shows them goes down one call, or several, for each."""
 MOST_DIGITS = 1_000
 """Of a whole number; Python refuses several times as many, in words of its own."""
 
@@ -43,7 +49,11 @@ def read_json_lines(path: Path) -> Iterator[JsonLine | Problem]:
         stored.
     """
     with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
+        for number, line in enumerate(iter(lambda: lines.readline(MOST_LINE + 1), b""), start=1):
+            if len(line) > MOST_LINE:
+                reason = f"has more than {MOST_LINE // 1024**2} MB; nothing is read from there on"
+                yield Problem(path, number, reason)
+                return
             content = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
             if not content.strip():
                 continue
@@ -61,12 +71,19 @@ def decode_json(content: bytes) -> Any:
     Raises
     ------
     ValueError
-        The content is not UTF-8, not JSON, nested too deeply, or holds a NUL, a lone surrogate, or a number that no database
-        takes.
+        The content is not UTF-8, not JSON, holds too many values, is nested too deeply, names something twice, or holds a NUL, a lone
+        surrogate, or a number that no database takes.
     """
+    openings = content.count(b"[") + content.count(b"{")
+    if content.count(b",") + openings > MOST_VALUES:
+        raise ValueError(f"holds more than {MOST_VALUES:,} values; write it as JSON lines")
     try:
         value = json.loads(
-            content.decode("utf-8"), parse_constant=lambda _: None, parse_float=_finite, parse_int=_of_few_digits
+            content.decode("utf-8"),
+            parse_constant=lambda _: None,
+            parse_float=_finite,
+            parse_int=_of_few_digits,
+            object_pairs_hook=_without_repeats,
         )
     except UnicodeDecodeError as error:
         raise ValueError(f"is not UTF-8: byte {error.object[error.start]:#04x} at position {error.start}") from error
@@ -75,12 +92,34 @@ def decode_json(content: bytes) -> Any:
         raise ValueError(f"is not JSON: {error.msg.removesuffix(' at')} ({place})") from error
     except RecursionError as error:
         raise ValueError("is not usable JSON: it is nested too deeply") from error
+    if openings > DEEPEST and _is_deeper(value, DEEPEST):
+        raise ValueError("is not usable JSON: it is nested too deeply")
     if _SUSPECT_ESCAPE.search(content):
         found = next((match for text in _strings(value) if (match := _UNSTORABLE.search(text))), None)
         if found:
             what = "a NUL" if found.group() == "\x00" else f"half of a surrogate pair (U+{ord(found.group()):04X})"
             raise ValueError(f"holds {what}, which cannot be stored")
     return value
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _value in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"names {twice[:100]!r} twice in one object; only one of the values could be kept")
+    return found
+
+
+def _is_deeper(value: Any, deepest: int) -> bool:
+    """Tell whether lists and objects are nested deeper, level by level: to call itself is what must not happen here."""
+    level = [value]
+    for _ in range(deepest + 1):
+        inner = (entry.values() if isinstance(entry, dict) else entry for entry in level)
+        level = [value for entries in inner for value in entries if isinstance(value, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 def _finite(digits: str) -> float:

@@ -2,9 +2,10 @@
 
 import csv
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TextIO
 
 from spanplat.errors import InvalidInput, NotFound
 from spanplat.formats.json_lines import JsonLine, decode_json, read_json_lines
@@ -17,6 +18,13 @@ _BY_SUFFIX: dict[str, TableFormat] = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "csv",
     ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
+
+
+MOST_CELL = 5_000_000
+"""Characters; the longest novels have as many, and nobody annotates one at once."""
+MOST_COLUMNS = 1_000
+_MOST_LINE = 16 * 1024**2
+"""Characters of a line of CSV."""
 
 
 class Row(NamedTuple):
@@ -50,13 +58,28 @@ def detect_table(path: Path) -> TableFormat:
 
 
 def read_rows(path: Path, table: TableFormat) -> Iterator[Row | Problem]:
-    """Yield the rows of a file; a problem for each that is not a row.
+    """Yield the rows of a file; a problem for each that is not a row, has too many cells, or too large a one.
 
     Raises
     ------
     InvalidInput
         A CSV file is not UTF-8, or names a column twice; a Parquet file is none, or holds too much.
     """
+    for row in _rows(path, table):
+        yield _excess(path, row) or row if isinstance(row, Row) else row
+
+
+def _excess(path: Path, row: Row) -> Problem | None:
+    if len(row.cells) > MOST_COLUMNS:
+        return Problem(path, row.line, f"has {len(row.cells):,} columns; at most {MOST_COLUMNS:,} are taken")
+    for name, cell in row.cells.items():
+        if isinstance(cell, str) and len(cell) > MOST_CELL:
+            reason = f"has {len(cell):,} characters in {name[:100]!r}; at most {MOST_CELL:,} are taken"
+            return Problem(path, row.line, reason)
+    return None
+
+
+def _rows(path: Path, table: TableFormat) -> Iterator[Row | Problem]:
     if table == "csv":
         yield from _csv_rows(path)
         return
@@ -90,17 +113,19 @@ def read_json_list(path: Path) -> Iterator[JsonLine | Problem]:
 
 
 def _csv_rows(path: Path) -> Iterator[Row | Problem]:
-    csv.field_size_limit(sys.maxsize)  # texts may be longer than the 128 KB that the csv module allows by default
-    with path.open(encoding="utf-8-sig", newline="") as lines:
+    csv.field_size_limit(MOST_CELL)  # of the whole process; what comes through all the same is counted again
+    with path.open(encoding="utf-8-sig", newline="") as file:
         start = 1
+        header: list[str] = []
         try:
-            first = lines.readline()
-            lines.seek(0)
-            rows = csv.reader(lines, delimiter=max(",;\t", key=first.count), strict=True)
+            delimiter = max(",;\t", key=file.readline(_MOST_LINE).count)
+            file.seek(0)
+            lines = _Lines(file)
+            rows = csv.reader(lines, delimiter=delimiter, strict=True)
             header = next(rows, [])
-            if len(set(header)) < len(header):
-                raise InvalidInput(f"{path}: the header names a column twice.")
+            _require_columns(path, header)
             start = rows.line_num + 1
+            lines.of_row.clear()
             for row in rows:
                 if row and len(row) != len(header):
                     reason = f"has {len(row)} cells where the header has {len(header)}"
@@ -108,7 +133,70 @@ def _csv_rows(path: Path) -> Iterator[Row | Problem]:
                 elif row:
                     yield Row(start, dict(zip(header, row, strict=True)))
                 start = rows.line_num + 1
+                lines.of_row.clear()
         except UnicodeDecodeError as error:
             raise InvalidInput(f"{path} is not UTF-8. Save it as UTF-8.") from error
-        except csv.Error as error:
-            yield Problem(path, start, f"is cut off or not CSV from here on: {error}")
+        except (csv.Error, _LongLine) as error:
+            column = _large_cell(lines.of_row, delimiter, header)
+            reason = f"is cut off or not CSV from here on: {error}"
+            if column is not None:
+                reason = f"has more than {MOST_CELL:,} characters in {column}, which are not taken; nothing is read from there on"
+            yield Problem(path, start, reason)
+
+
+class _LongLine(Exception):
+    """A line is too long to be read."""
+
+    def __str__(self) -> str:
+        return f"a line has more than {_MOST_LINE:,} characters"
+
+
+class _Lines:
+    """The lines of a file one by one, none longer than is taken, and those of the row at hand."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+        self.of_row: list[str] = []
+
+    def __iter__(self) -> Iterator[str]:
+        while line := self._file.readline(_MOST_LINE + 1):
+            self.of_row.append(line)
+            if len(line) > _MOST_LINE:
+                raise _LongLine
+            yield line
+
+
+def _require_columns(path: Path, header: list[str]) -> None:
+    if len(set(header)) < len(header):
+        raise InvalidInput(f"{path}: the header names a column twice.")
+    if len(header) > MOST_COLUMNS:
+        raise InvalidInput(
+            f"{path} has {len(header):,} columns; at most {MOST_COLUMNS:,} are taken, so leave out what is not needed"
+        )
+
+
+def _large_cell(lines: list[str], delimiter: str, header: list[str]) -> str | None:
+    """Name the column in which a row holds more than is taken; None if none does."""
+    before = csv.field_size_limit(sys.maxsize)
+    try:
+        cells = next(csv.reader(lines, delimiter=delimiter), [])
+    finally:
+        csv.field_size_limit(before)
+    position = next((number for number, cell in enumerate(cells) if len(cell) > MOST_CELL), None)
+    if position is None:
+        return None
+    return repr(header[position][:100]) if position < len(header) else f"column {position + 1}"
+
+
+def column_names(path: Path, sample: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the names of the columns of some rows, in their order.
+
+    Raises
+    ------
+    InvalidInput
+        There are more than anybody could choose from.
+    """
+    names = list(dict.fromkeys(chain.from_iterable(sample)))
+    if len(names) > MOST_COLUMNS:
+        raise InvalidInput(f"{path} has {len(names):,} columns; at most {MOST_COLUMNS:,} are taken")
+    return names

@@ -10,8 +10,11 @@ from ruamel.yaml.error import YAMLError
 from ruamel.yaml.scalarstring import LiteralScalarString
 
 from spanplat.errors import InvalidInput
+from spanplat.schemas.definition_file import DEEPEST, LONGEST, MOST_VALUES
 
 Path = Sequence[str | int]
+
+_TOO_DEEP = f"the text is not usable YAML: lists and mappings are nested more than {DEEPEST} deep"
 
 
 class YamlText:
@@ -29,20 +32,23 @@ class YamlText:
     """
 
     def __init__(self, text: str) -> None:
+        if len(text) > LONGEST:
+            raise InvalidInput(f"the text has {len(text):,} characters; at most {LONGEST:,} are taken")
         self._yaml = YAML()
         self._yaml.preserve_quotes = True
         self._yaml.width = 100_000  # lines are broken where their writer broke them
         self._yaml.indent(mapping=2, sequence=4, offset=2)
         try:
             content = self._yaml.load(text)
-        except RecursionError as error:
-            raise InvalidInput("the text is not usable YAML: it is nested too deeply") from error
+        except RecursionError as error:  # the parser goes down before anything can be counted
+            raise InvalidInput(_TOO_DEEP) from error
         except YAMLError as error:
             raise InvalidInput(f"the text is not valid YAML: {error}") from error
         if content is None:
             content = CommentedMap()
         if not isinstance(content, CommentedMap):
             raise InvalidInput("a campaign definition is a mapping (slug: …, title: …)")
+        _require_bounds(content)
         self._content = content
 
     @property
@@ -105,6 +111,24 @@ class YamlText:
             except (KeyError, IndexError, TypeError):
                 return None
         return place
+
+
+def _require_bounds(content: Any) -> None:
+    """Refuse what grows without end once its aliases are followed; to follow them by calls is what must not happen here."""
+    level, values = [content], 0
+    for _ in range(DEEPEST + 1):
+        inner: list[Any] = []
+        for entry in level:
+            inner.extend(entry.values() if isinstance(entry, CommentedMap) else entry)
+            if values + len(inner) > MOST_VALUES:
+                raise InvalidInput(
+                    f"the text is not usable YAML: it holds more than {MOST_VALUES:,} values (aliases count each time they are used)"
+                )
+        values += len(inner)
+        level = [entry for entry in inner if isinstance(entry, CommentedMap | CommentedSeq)]
+        if not level:
+            return
+    raise InvalidInput(_TOO_DEEP)
 
 
 def _written(value: Any) -> Any:

@@ -16,6 +16,8 @@ Shape = TypeVar("Shape", bound=BaseModel)
 
 DEEPEST = 50
 MOST_VALUES = 200_000
+LONGEST = 2_000_000
+"""Characters; a parser takes some ten seconds for as many."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,8 @@ def parse_yaml(text: str, *, name: str = "definition") -> DefinitionSource:
     InvalidInput
         If the text is not YAML, or a mapping has a key twice.
     """
+    if len(text) > LONGEST:
+        raise InvalidInput(f"{name}: has {len(text):,} characters; at most {LONGEST:,} are taken")
     try:
         loader = _Loader(text)
         node = loader.get_single_node()

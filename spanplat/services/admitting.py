@@ -4,7 +4,7 @@ import secrets
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import Select, select, update
 from sqlalchemy.orm import Session
 
 from spanplat.errors import NotAllowed, say
@@ -29,10 +29,7 @@ def find_or_admit(session: Session, campaign: Campaign, arrival: Arrival, now: d
     NotAllowed
         If the campaign is by invitation, or needs a qualification this person does not have.
     """
-    same_session = select(Participation).where(
-        Participation.campaign_id == campaign.id, Participation.session_key == arrival.session_key
-    )
-    participation = session.scalar(same_session)
+    participation = find_participation(session, campaign, arrival)
     if participation is not None:
         return participation
     annotator = find_or_add_annotator(session, "human", arrival.source, arrival.person)
@@ -47,7 +44,18 @@ def find_or_admit(session: Session, campaign: Campaign, arrival: Arrival, now: d
         **_remembered(session, campaign, annotator),
     }
     # A double click arrives twice at once.
-    return add_absent(session, Participation, fresh) or session.scalars(same_session).one()
+    return add_absent(session, Participation, fresh) or session.scalars(_of_session(campaign, arrival)).one()
+
+
+def find_participation(session: Session, campaign: Campaign, arrival: Arrival) -> Participation | None:
+    """Return the participation of an arrival that came before, in a reload or a second tab; None at the first time."""
+    return session.scalar(_of_session(campaign, arrival))
+
+
+def _of_session(campaign: Campaign, arrival: Arrival) -> Select[tuple[Participation]]:
+    return select(Participation).where(
+        Participation.campaign_id == campaign.id, Participation.session_key == arrival.session_key
+    )
 
 
 def _remembered(session: Session, campaign: Campaign, annotator: Annotator) -> dict[str, Any]:

@@ -25,6 +25,7 @@ INCOMING = "incoming"
 """Folder below the data folder in which an operator may lay files that are too large to send."""
 
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".pq", ".zip")
+LONGEST_NAME = 200
 _CHUNK = 1024 * 1024
 
 
@@ -57,6 +58,8 @@ def receive_file(home: Path, name: str, content: IO[bytes], *, most_bytes: int) 
     suffix = Path(name).suffix.lower()
     if suffix not in SUFFIXES or name != Path(name).name or name.startswith("."):
         raise InvalidInput(f"{name or 'a file without a name'} cannot be a dataset; send {', '.join(SUFFIXES)}")
+    if len(name) > LONGEST_NAME:
+        raise InvalidInput(f"the name of the file has more than {LONGEST_NAME} characters; give it a shorter one")
     folder = home / UPLOADS / secrets.token_urlsafe(12)
     folder.mkdir(parents=True, mode=0o700)
     with contextlib.ExitStack() as on_failure:

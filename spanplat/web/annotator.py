@@ -15,6 +15,7 @@ from spanplat.platforms.arrivals import read_arrival
 from spanplat.platforms.departures import Departure
 from spanplat.platforms.signatures import require_signature
 from spanplat.schemas.definition import CampaignDefinition
+from spanplat.services.admitting import find_participation
 from spanplat.services.check_results import screen_out_message
 from spanplat.services.claims import hold_seat
 from spanplat.services.definitions import definition_of
@@ -47,6 +48,7 @@ from spanplat.web.annotator_stages import (
     item_data,
     work_page,
 )
+from spanplat.web.limits import limit_arrivals
 from spanplat.web.policy import policy
 from spanplat.web.practice import practice_page
 from spanplat.web.session import database, reading, transaction
@@ -62,7 +64,8 @@ blueprint.register_error_handler(SpanplatError, turned_away)
 @policy("public")
 def start(slug: str) -> AnyResponse | str:
     """Make or find the participant's session and go to its page."""
-    definition = definition_of(find_open_to_people(reading(), slug))
+    campaign = find_open_to_people(reading(), slug)
+    definition = definition_of(campaign)
     allow_platform_frames(definition)
     if invitation := request.args.get("invitation"):
         with transaction() as session:
@@ -78,6 +81,8 @@ def start(slug: str) -> AnyResponse | str:
         return Visitor(definition, base).page("preview.html", **instructions(definition))
     if definition.platform.signed is not None:
         require_signature(definition.platform.signed, request.args, arrival)
+    elif find_participation(reading(), campaign, arrival) is None:  # a signature shows that nobody made the ids up
+        limit_arrivals()
     with transaction() as session:
         visit = enter(session, find_open_to_people(session, slug), arrival, _now())
     return _to_work(visit.participation.token)

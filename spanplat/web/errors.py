@@ -6,7 +6,7 @@ from flask import Flask, Response, jsonify, make_response, render_template, requ
 from flask_babel import lazy_gettext as _
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
-from spanplat.errors import Conflict, Gone, InvalidInput, NotAllowed, NotFound, SpanplatError, Unavailable
+from spanplat.errors import Conflict, Gone, InvalidInput, NotAllowed, NotFound, SpanplatError, TooMany, Unavailable
 from spanplat.web.representation import is_htmx, wants_json
 
 STATUS: Mapping[type[SpanplatError], int] = {
@@ -15,6 +15,7 @@ STATUS: Mapping[type[SpanplatError], int] = {
     Conflict: 409,
     NotAllowed: 403,
     Gone: 410,
+    TooMany: 429,
     Unavailable: 503,
 }
 

@@ -1,13 +1,17 @@
 """How often somebody may try what could be guessed, or costs the server time."""
 
+import time
 from collections.abc import Callable
+from ipaddress import IPv6Address, ip_address
+from math import ceil
 from typing import ParamSpec, TypeVar
 
 from flask import Flask, Response, current_app, request, session
 from flask_limiter import Limiter
-from flask_limiter.util import get_remote_address
 from flask_login import current_user
+from limits import RateLimitItemPerMinute
 
+from spanplat.errors import TooMany, say
 from spanplat.settings import Settings
 
 P = ParamSpec("P")
@@ -17,12 +21,23 @@ MOST_CHANGES = "600 per minute"
 """Of one kind, by one account or one annotator: more than people make by hand, and less than harms others."""
 
 
+def remote_network() -> str:
+    """Return from where somebody asks: an IPv4 address, or the network of an IPv6 address, since one household has 2⁶⁴ of those."""
+    try:
+        address = ip_address((request.remote_addr or "").partition("%")[0])
+    except ValueError:  # a socket of this machine
+        return request.remote_addr or ""
+    if not isinstance(address, IPv6Address):
+        return str(address)
+    return str(address.ipv4_mapped or IPv6Address(int(address) >> 64 << 64))
+
+
 def _who() -> str:
     """Who asks: the bearer of an address with a token, whoever is signed in, or somebody at an address."""
     token = (request.view_args or {}).get("token")
     if token is not None and request.path.startswith("/a/"):
         return f"work:{token}"
-    return f"user:{current_user.id}" if current_user.is_authenticated else get_remote_address()
+    return f"user:{current_user.id}" if current_user.is_authenticated else remote_network()
 
 
 _limiter = Limiter(
@@ -42,21 +57,40 @@ def init_app(app: Flask, settings: Settings) -> None:
 
 def limit_sign_in(view: Callable[P, R]) -> Callable[P, R]:
     """Allow ten failed attempts a minute from one address, and thirty an hour for one account."""
-    per_address = _limiter.limit("10 per minute; 100 per hour", key_func=get_remote_address, deduct_when=_failed)
+    per_address = _limiter.limit("10 per minute; 100 per hour", key_func=remote_network, deduct_when=_failed)
     per_account = _limiter.limit("30 per hour", key_func=_account, deduct_when=_failed)
     return per_address(per_account(view))
 
 
 def limit_codes(view: Callable[P, R]) -> Callable[P, R]:
     """Allow ten wrong codes an hour for one account: of a million codes, three are right at any moment."""
-    per_address = _limiter.limit("10 per minute; 100 per hour", key_func=get_remote_address, deduct_when=_failed)
+    per_address = _limiter.limit("10 per minute; 100 per hour", key_func=remote_network, deduct_when=_failed)
     per_account = _limiter.limit("10 per hour", key_func=_waiting_account, deduct_when=_failed)
     return per_address(per_account(view))
 
 
 def limit_strength(view: Callable[P, R]) -> Callable[P, R]:
     """Allow as many estimates of a password's strength from one address as quick typing needs."""
-    return _limiter.limit("120 per minute", key_func=get_remote_address)(view)
+    return _limiter.limit("120 per minute", key_func=remote_network)(view)
+
+
+def limit_arrivals() -> None:
+    """Count somebody who would come in for the first time by a link that everybody has.
+
+    Raises
+    ------
+    TooMany
+        If more came from the same network within a minute than `Settings.arrivals_per_minute` lets in.
+    """
+    settings: Settings = current_app.extensions["spanplat_settings"]
+    limit, who = RateLimitItemPerMinute(settings.arrivals_per_minute), f"arrivals:{remote_network()}"
+    if not _limiter.limiter.hit(limit, who):
+        until = _limiter.limiter.get_window_stats(limit, who).reset_time
+        seconds = max(1, ceil(until - time.time()))
+        raise TooMany(
+            say("very many people are coming in from your network just now; please open the link again in a minute"),
+            retry_after=seconds,
+        )
 
 
 def _account() -> str:

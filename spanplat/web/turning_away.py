@@ -7,7 +7,7 @@ from flask import Response, jsonify, make_response, render_template, request
 from flask_babel import force_locale
 from flask_babel import gettext as _
 
-from spanplat.errors import Conflict, NotAllowed, NotFound, SpanplatError
+from spanplat.errors import Conflict, NotAllowed, NotFound, SpanplatError, TooMany
 from spanplat.platforms.departures import MTURK_FRAMES
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.services.campaigns import find_campaign
@@ -29,16 +29,16 @@ def turned_away(error: SpanplatError) -> Response:
         allow_platform_frames(definition)
     with _speaking_of(definition) as language:
         if wants_json():
-            return make_response(jsonify(error=locale.translate(error.saying)), status_of(error))
+            return _answer(error, jsonify(error=locale.translate(error.saying)))
         page = render_template(
             "annotator/turned_away.html",
             title=_title_of(error),
             saying=error.saying,
-            is_study=not isinstance(error, NotFound),
+            is_study=not isinstance(error, NotFound | TooMany),
             language=language,
             direction=direction_of(language),
         )
-        return make_response(page, status_of(error))
+        return _answer(error, page)
 
 
 def allow_platform_frames(definition: CampaignDefinition) -> None:
@@ -71,10 +71,19 @@ def _definition_of(slug: str | None = None, token: str | None = None, **_others:
     return None
 
 
+def _answer(error: SpanplatError, body: Response | str) -> Response:
+    response = make_response(body, status_of(error))
+    if isinstance(error, TooMany):
+        response.headers["Retry-After"] = str(error.retry_after)
+    return response
+
+
 def _title_of(error: SpanplatError) -> str:
     match error:
         case NotFound():
             return str(_("This link leads nowhere"))
+        case TooMany():
+            return str(_("Please wait a moment"))
         case NothingLeft() | NotAllowed() | Conflict():
             return str(_("There is no place for you here at the moment"))
         case _:

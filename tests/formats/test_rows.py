@@ -1,12 +1,23 @@
 """Rows of tables, and what is said of files that are damaged."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from spanplat.errors import InvalidInput, NotFound
+from spanplat.formats import json_lines
 from spanplat.formats.problem import Problem
-from spanplat.formats.rows import Row, detect_table, read_json_list, read_rows
+from spanplat.formats.rows import (
+    MOST_CELL,
+    MOST_COLUMNS,
+    Row,
+    TableFormat,
+    column_names,
+    detect_table,
+    read_json_list,
+    read_rows,
+)
 
 
 @pytest.mark.parametrize(
@@ -65,6 +76,9 @@ def test_a_header_with_a_column_twice_is_refused(tmp_path: Path) -> None:
         ("[1,\n2", "is not JSON: Expecting ',' delimiter (line 2, column 2)"),
         ("[" * 200_000, "is not usable JSON: it is nested too deeply"),
         ('[{"n": -1e400}]', "holds a number too large to be stored: -1e400"),
+        ("[" * 101 + "]" * 101, "is not usable JSON: it is nested too deeply"),
+        ("[" + "[]," * 5_000_000 + "1]", "holds more than 5,000,000 values; write it as JSON lines"),
+        ('[{"text": "a", "text": "b"}]', "names 'text' twice in one object; only one of the values could be kept"),
         (f"[{'7' * 5000}]", "holds a number of 5000 digits, which cannot be stored: 77777777777777777777…"),
     ],
 )  # fmt: skip
@@ -81,3 +95,74 @@ def test_an_entry_that_is_no_row_is_a_problem_at_its_position(tmp_path: Path) ->
         Row(1, {"t": "a"}),
         Problem(path, 2, "is a JSON int, not an object of columns and values", "5"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("large", "reason"),
+    [
+        ("x" * (MOST_CELL + 1), "has more than 5,000,000 characters in 'text', which are not taken"),
+        ("x" * 100_000_000, "has more than 5,000,000 characters in 'text', which are not taken"),
+        ('"' + ("x" * 999 + "\n") * 6_000 + '"', "has more than 5,000,000 characters in 'text', which are not taken"),
+        ('"', "is cut off or not CSV from here on"),
+    ],
+    ids=["one-more", "100-MB", "of-many-lines", "cut-off"],
+)
+def test_a_csv_cell_without_end_is_named_by_row_and_column(tmp_path: Path, large: str, reason: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"id,text\n1,a\n2,{large}\n")
+    first, problem = read_rows(path, "csv")
+    assert first == Row(2, {"id": "1", "text": "a"})
+    assert isinstance(problem, Problem)
+    assert (problem.line, problem.reason[: len(reason)]) == (3, reason)
+    assert len(problem.raw) < 1000
+
+
+def test_the_largest_cell_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"id,text\n1,{'x' * MOST_CELL}\n2,b\n")
+    assert [len(row.cells["text"]) for row in read_rows(path, "csv") if isinstance(row, Row)] == [MOST_CELL, 1]
+
+
+@pytest.mark.parametrize("table", ["jsonl", "json"])
+def test_a_text_without_end_is_named_by_row_and_column_and_the_others_are_taken(
+    tmp_path: Path, table: TableFormat
+) -> None:
+    rows = [{"text": "a"}, {"text": "x" * (MOST_CELL + 1)}, {"text": "b"}]
+    path = tmp_path / f"a.{table}"
+    path.write_text(json.dumps(rows) if table == "json" else "\n".join(map(json.dumps, rows)))
+    first, problem, last = read_rows(path, table)
+    assert (first, last) == (Row(1, {"text": "a"}), Row(3, {"text": "b"}))
+    assert problem == Problem(path, 2, "has 5,000,001 characters in 'text'; at most 5,000,000 are taken")
+
+
+def test_a_line_without_end_is_not_read_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_lines, "MOST_LINE", 1024**2)
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"text": "a"}\n{"text": "' + b"x" * 3 * 1024**2 + b'"}\n{"text": "b"}\n')
+    first, problem = read_rows(path, "jsonl")
+    assert first == Row(1, {"text": "a"})
+    assert problem == Problem(path, 2, "has more than 1 MB; nothing is read from there on")
+
+
+def test_a_million_columns_are_refused_and_counted(tmp_path: Path) -> None:
+    names = [f"c{number}" for number in range(1_000_000)]
+    (tmp_path / "a.csv").write_text(",".join(names) + "\n" + "1," * 999_999 + "1\n")
+    with pytest.raises(InvalidInput, match="has 1,000,000 columns; at most 1,000 are taken"):
+        list(read_rows(tmp_path / "a.csv", "csv"))
+    (tmp_path / "a.jsonl").write_text(json.dumps(dict.fromkeys(names, 1)))
+    [problem] = read_rows(tmp_path / "a.jsonl", "jsonl")
+    assert isinstance(problem, Problem)
+    assert problem.reason == "has 1,000,000 columns; at most 1,000 are taken"
+
+
+def test_rows_that_each_name_other_columns_are_refused_together(tmp_path: Path) -> None:
+    rows = [{f"c{row}-{number}": 1 for number in range(MOST_COLUMNS // 2)} for row in range(3)]
+    assert len(column_names(tmp_path, rows[:2])) == MOST_COLUMNS
+    with pytest.raises(InvalidInput, match="has 1,500 columns"):
+        column_names(tmp_path, rows)
+
+
+def test_json_may_be_nested_a_hundred_deep(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("[" * 100 + "]" * 100)
+    assert len(list(read_json_list(path))) == 1

@@ -135,6 +135,7 @@ def test_a_file_without_a_text_column_says_what_to_choose(sender: Any) -> None:
         ("data.parquet", b"id,text\n", "data.parquet is not a Parquet file"),
         ("data.parquet", b"PAR1 and no more", "data.parquet is cut off"),
         ("../../etc/passwd", b"x", "cannot be a dataset"),
+        ("x" * 300 + ".csv", b"id,text\n1,a\n", "has more than 200 characters"),
     ],
 )
 def test_what_is_no_dataset_is_refused_and_leaves_nothing(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from spanplat.errors import InvalidInput
 from spanplat.formats.columns import ColumnMapping, guess_mapping
 from spanplat.formats.datasets import DatasetEntry, DatasetFormat, read_dataset
 from spanplat.formats.problem import Problem
-from spanplat.formats.rows import Row, detect_table, read_rows
+from spanplat.formats.rows import Row, column_names, detect_table, read_rows
 from spanplat.schemas.dataset import ExampleRecord
 
 SAMPLE = 50
@@ -57,7 +57,7 @@ def sample_columns(
         return [], None
     table = detect_table(path) if layout == "auto" else layout
     sample = [row.cells for row in islice(read_rows(path, table), SAMPLE) if isinstance(row, Row)]
-    names = list(dict.fromkeys(chain.from_iterable(sample)))
+    names = column_names(path, sample)
     return names, guess_mapping(names, sample).overridden(names, columns) if names else None
 
 
