@@ -114,7 +114,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _is_deeper(value: Any, deepest: int) -> bool:
     """Tell whether lists and objects are nested deeper, level by level: to call itself is what must not happen here."""
     level = [value]
-    for _ in range(deepest + 1):
+    for _ in range(deepest):
         inner = (entry.values() if isinstance(entry, dict) else entry for entry in level)
         level = [value for entries in inner for value in entries if isinstance(value, dict | list)]
         if not level:

@@ -162,8 +162,8 @@ def open_drafts(session: Session) -> list[Draft]:
 
 def title_of(draft: Draft) -> str:
     """Return what to call a draft."""
-    found = re.search(r"^title:[^\S\n]*['\"]?([^\s'\"].*?)['\"]?\s*$", draft.text, re.MULTILINE)
-    return found[1] if found else "Draft without a title"
+    found = re.search(r"^title:(.*)$", draft.text, re.MULTILINE)
+    return (found[1].strip().strip("'\"") if found else "") or "Draft without a title"
 
 
 def save_text(session: Session, token: str, text: str, *, revision: int, editor: str) -> Draft:

@@ -26,7 +26,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
 }
 """Fields of the definition by step; a test sees to it that none is left out."""
 
-_AMOUNT = re.compile(r"^\s*(?P<before>[^\d\s]*)\s*(?P<amount>\d+(?:\.\d+)?)\s*(?P<after>\D*)$")
+_AMOUNT = re.compile(r"(?P<before>[^\d\s]*)\s*(?P<amount>\d+(?:\.\d+)?)(?P<after>\D*)")
 
 
 @dataclass(frozen=True)
@@ -108,5 +108,5 @@ def figures_of(plan: CampaignPlan) -> PlanFigures:
 
 
 def _times(reward: str, seats: int) -> str:
-    found = _AMOUNT.match(reward)
-    return f"{found['before']}{float(found['amount']) * seats:,.2f}{found['after']}" if found else ""
+    found = _AMOUNT.fullmatch(reward.strip())
+    return f"{found['before']}{float(found['amount']) * seats:,.2f}{found['after'].lstrip()}" if found else ""

@@ -16,11 +16,10 @@ DOUBLING = "a: &a [1,1,1,1,1,1,1,1,1,1]\n" + "".join(
         ("a: " + "[" * 5_000, "nested more than 50 deep"),
         ("a: " + "[" * 60 + "]" * 60, "nested more than 50 deep"),
         ("a:\n" + "".join(" " * (depth + 1) + "b:\n" for depth in range(60)), "nested more than 50 deep"),
-        ("a: &a [*a]", "nested more than 50 deep"),
         (DOUBLING, "more than 200,000 values"),
         ("a: " + "x" * 2_000_000, "has 2,000,003 characters; at most 2,000,000 are taken"),
     ],
-    ids=["unclosed", "lists", "mappings", "itself", "doubling", "long"],
+    ids=["unclosed", "lists", "mappings", "doubling", "long"],
 )
 def test_what_grows_without_end_is_refused(text: str, problem: str) -> None:
     with pytest.raises(InvalidInput, match=problem):

@@ -212,6 +212,20 @@ def test_two_pages_do_not_overwrite_each_other_and_one_page_never_contradicts_it
         assert title_of(saved) == "Draft without a title"
 
 
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ('slug: a\ntitle: "Hotel highlights"  \n', "Hotel highlights"),
+        ("title:\nslug: a\n", "Draft without a title"),
+        ("subtitle: a\n", "Draft without a title"),
+        (f"title: a{' ' * 1_000_000}b", f"a{' ' * 1_000_000}b"),
+    ],
+    ids=["quoted", "empty", "none", "blanks"],
+)
+def test_a_draft_is_called_by_its_title_however_that_is_written(text: str, title: str) -> None:
+    assert title_of(Draft(text=text)) == title
+
+
 def test_a_draft_is_thrown_away(database: Database) -> None:
     with database.transaction() as session:
         token = create_draft(session, BLANK, None).token

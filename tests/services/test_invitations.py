@@ -1,5 +1,6 @@
 """Inviting people by link."""
 
+import base64
 from datetime import UTC, datetime
 
 import pytest
@@ -34,10 +35,14 @@ def test_who_accepts_chooses_a_password_and_has_the_role(database: Database) -> 
             find_invitation(session, token)
 
 
-def test_the_token_is_not_stored(database: Database) -> None:
+def test_the_token_is_random_and_not_stored(database: Database) -> None:
     with database.transaction() as session:
         invitation, token = invite(session, "ada@example.org", "viewer")
-    assert token not in (invitation.token_sha256, str(invitation.__dict__))
+        _other, another = invite(session, "bob@example.org", "viewer")
+    assert token not in invitation.token_sha256
+    assert token not in str(invitation.__dict__)
+    assert {len(base64.urlsafe_b64decode(each)) * 8 for each in (token, another)} == {192}
+    assert token != another
 
 
 def test_a_short_password_leaves_the_invitation_open(database: Database) -> None:

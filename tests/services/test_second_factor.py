@@ -1,5 +1,6 @@
 """The second factor: codes of an app, each good once, and recovery codes for when the app is lost."""
 
+import base64
 from datetime import UTC, datetime, timedelta
 
 import pyotp
@@ -85,6 +86,7 @@ def test_a_recovery_code_is_good_once_and_stored_as_a_digest(database: Database)
     with database.transaction() as session:
         user, password, _app, codes = enrolled(session)
         assert len(set(codes)) == recovery_codes_left(session, user.id) == 10
+        assert {len(base64.b32decode(code.replace("-", ""))) * 8 for code in codes} == {80}
         assert take_code(session, user.id, codes[0].lower().replace("-", " "))
         assert not take_code(session, user.id, codes[0])
         assert recovery_codes_left(session, user.id) == 9
@@ -120,6 +122,8 @@ def test_a_second_factor_is_turned_off_with_the_password_and_a_lost_one_reset(da
             reset_second_factor(session, user.email)
         with pytest.raises(NotFound, match="no user nobody@example"):
             reset_second_factor(session, "nobody@example.org")
+        with pytest.raises(InvalidInput, match="password is not right"):
+            begin_enrolment(session, user.id, "wrong")
         begin_enrolment(session, user.id, password)
         enrolment = open_enrolment(session, user.id)
         assert enrolment is not None

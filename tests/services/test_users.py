@@ -1,10 +1,13 @@
 """Staff accounts."""
 
 import pytest
+from argon2 import extract_parameters
 
 from spanplat.db import Database
 from spanplat.errors import Conflict, InvalidInput, NotFound
 from spanplat.models import Role, User
+from spanplat.services import passwords
+from spanplat.services.passwords import hash_password
 from spanplat.services.users import (
     add_user,
     authenticate,
@@ -33,6 +36,22 @@ def test_the_password_is_not_stored(database: Database) -> None:
         user, password = add_user(session, "ada@example.org", Role.ADMIN)
     assert user.password_hash.startswith("$argon2id$")
     assert password not in user.password_hash
+
+
+def test_one_password_is_stored_in_another_way_for_everybody() -> None:
+    assert hash_password("correct horse battery") != hash_password("correct horse battery")
+
+
+def test_an_unknown_address_takes_as_much_work_as_a_wrong_password(database: Database) -> None:
+    with database.transaction() as session:
+        user, _password = add_user(session, "ada@example.org", Role.ADMIN)
+        compared = [passwords._nobodys_hash.cache_info()]
+        for address in ("ada@example.org", "nobody@example.org"):
+            assert authenticate(session, address, "a wrong password") is None
+            compared.append(passwords._nobodys_hash.cache_info())
+    before, wrong, unknown = (used.hits + used.misses for used in compared)
+    assert (wrong - before, unknown - wrong) == (0, 1), "an unknown one is compared with nobody's hash"
+    assert extract_parameters(passwords._nobodys_hash()) == extract_parameters(user.password_hash)
 
 
 def test_two_users_cannot_share_an_address(database: Database) -> None:

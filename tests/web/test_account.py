@@ -107,6 +107,14 @@ def test_a_reading_token_looks_and_changes_nothing(ada: Any, app: Flask) -> None
     assert ask("POST", "/admin/campaigns/demo-people/status", data={"status": "paused"}).status_code == 403
 
 
+@pytest.mark.parametrize("name", ["token", "access_token", "api_token", "bearer", "authorization"])
+def test_a_token_in_an_address_opens_nothing(ada: Any, app: Flask, name: str) -> None:
+    token = token_of(ada, "read")
+    address = "/admin/agreement/figures.json?reference=demo-sample-a&hypothesis=demo-sample-b"
+    assert app.test_client().get(f"{address}&{name}={token}").status_code == 303
+    assert bearer(app, token)("GET", address).status_code == 200
+
+
 def test_a_writing_token_needs_no_form_token(ada: Any, app: Flask) -> None:
     ask = bearer(app, token_of(ada, "write"))
     assert ask("POST", "/admin/campaigns/demo-people/status", data={"status": "paused"}).status_code == 303

@@ -69,6 +69,7 @@ def test_every_session_has_a_key_that_nobody_guesses() -> None:
 def test_signing_out_ends_the_session(stranger: Any, account: tuple[str, str]) -> None:
     stranger.sign_in(*account)
     stranger.get("/")
+    assert stranger.get("/admin/agreement").status_code == 200
     response = stranger.post("/sign-out")
     assert (response.status_code, response.headers["Clear-Site-Data"]) == (303, '"cache"'), (
         "an annotator's storage stays"
