@@ -7,7 +7,7 @@ import pytest
 from spanplat.db import Database
 from spanplat.errors import Conflict, InvalidInput, NotFound
 from spanplat.formats.yaml_editing import YamlText
-from spanplat.models import CampaignStatus
+from spanplat.models import CampaignStatus, Draft
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.services.campaigns import find_campaign
 from spanplat.services.drafts import (
