@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from spanplat.errors import InvalidInput, NotFound
 from spanplat.formats.columns import ColumnMapping, guess_mapping
-from spanplat.formats.json_lines import decode_json
+from spanplat.formats.json_lines import MOST_OF_ENTRY, decode_json
 from spanplat.formats.problem import Problem
 from spanplat.formats.rows import Row, TableFormat, column_names, detect_table, read_json_list, read_rows
 from spanplat.schemas.dataset import ExampleRecord, OutputRecord
@@ -206,7 +206,7 @@ class _RowReader:
             return value
         if self.path.suffix != ".jsonl" and value.lstrip().startswith(("{", "[")):  # CSV cells hold nested data as JSON
             try:
-                return decode_json(value.encode("utf-8"))
+                return decode_json(value.encode("utf-8"), most_values=MOST_OF_ENTRY)
             except ValueError:
                 return clean_text(value)
         return clean_text(value) if value else None

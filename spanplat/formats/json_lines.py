@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite
@@ -18,6 +19,8 @@ MOST_LINE = 64 * 1024**2
 """Bytes of a line."""
 MOST_VALUES = 5_000_000
 """In one piece of JSON: ten bytes of it become a hundred in memory."""
+MOST_OF_ENTRY = 100_000
+"""Values in one line, or in one entry of a list: pages that show it have an element for each."""
 DEEPEST = 100
 """Lists and objects within each other; what shows them goes down one call, or several, for each."""
 MOST_DIGITS = 1_000
@@ -58,14 +61,14 @@ def read_json_lines(path: Path) -> Iterator[JsonLine | Problem]:
             if not content.strip():
                 continue
             try:
-                value = decode_json(content.strip())
+                value = decode_json(content.strip(), most_values=MOST_OF_ENTRY)
             except ValueError as error:
                 yield Problem(path, number, str(error), content.decode("utf-8", "backslashreplace").rstrip("\r\n"))
             else:
                 yield JsonLine(value, number)
 
 
-def decode_json(content: bytes) -> Any:
+def decode_json(content: bytes, *, most_values: int = MOST_VALUES) -> Any:
     """Decode one JSON value from UTF-8; ``NaN`` and ``Infinity`` become null.
 
     Raises
@@ -75,8 +78,9 @@ def decode_json(content: bytes) -> Any:
         surrogate, or a number that no database takes.
     """
     openings = content.count(b"[") + content.count(b"{")
-    if content.count(b",") + openings > MOST_VALUES:
-        raise ValueError(f"holds more than {MOST_VALUES:,} values; write it as JSON lines")
+    most_possible = openings + content.count(b",")  # commas of texts included
+    if most_possible > MOST_VALUES:
+        raise ValueError(f"holds more than {MOST_VALUES:,} values")
     try:
         value = json.loads(
             content.decode("utf-8"),
@@ -92,8 +96,8 @@ def decode_json(content: bytes) -> Any:
         raise ValueError(f"is not JSON: {error.msg.removesuffix(' at')} ({place})") from error
     except RecursionError as error:
         raise ValueError("is not usable JSON: it is nested too deeply") from error
-    if openings > DEEPEST and _is_deeper(value, DEEPEST):
-        raise ValueError("is not usable JSON: it is nested too deeply")
+    if openings > DEEPEST or most_possible > most_values:
+        require_bounds(value, most_values)
     if _SUSPECT_ESCAPE.search(content):
         found = next((match for text in _strings(value) if (match := _UNSTORABLE.search(text))), None)
         if found:
@@ -105,21 +109,33 @@ def decode_json(content: bytes) -> Any:
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _value in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        counted = Counter(name for name, _value in pairs)
+        [(twice, _times)] = counted.most_common(1)
         raise ValueError(f"names {twice[:100]!r} twice in one object; only one of the values could be kept")
     return found
 
 
-def _is_deeper(value: Any, deepest: int) -> bool:
-    """Tell whether lists and objects are nested deeper, level by level: to call itself is what must not happen here."""
-    level = [value]
-    for _ in range(deepest):
-        inner = (entry.values() if isinstance(entry, dict) else entry for entry in level)
-        level = [value for entries in inner for value in entries if isinstance(value, dict | list)]
+def require_bounds(value: Any, most_values: int) -> None:
+    """Refuse what is nested too deeply or holds too much, level by level: to call itself is what must not happen here.
+
+    Raises
+    ------
+    ValueError
+        It is, or does.
+    """
+    level, values = [value], 1
+    for _ in range(DEEPEST):
+        inner = [
+            entry.values() if isinstance(entry, dict) else entry for entry in level if isinstance(entry, dict | list)
+        ]
+        level = [entry for entries in inner for entry in entries]
+        values += len(level)
+        if values > most_values:
+            raise ValueError(f"holds more than {most_values:,} values")
         if not level:
-            return False
-    return True
+            return
+    if any(isinstance(entry, dict | list) for entry in level):
+        raise ValueError("is not usable JSON: it is nested too deeply")
 
 
 def _finite(digits: str) -> float:

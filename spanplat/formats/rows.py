@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TextIO
 
 from spanplat.errors import InvalidInput, NotFound
-from spanplat.formats.json_lines import JsonLine, decode_json, read_json_lines
+from spanplat.formats.json_lines import MOST_OF_ENTRY, JsonLine, decode_json, read_json_lines, require_bounds
 from spanplat.formats.parquet import MAGIC, read_parquet
 from spanplat.formats.problem import Problem
 
@@ -99,8 +99,9 @@ def _rows(path: Path, table: TableFormat) -> Iterator[Row | Problem]:
 
 def read_json_list(path: Path) -> Iterator[JsonLine | Problem]:
     """Yield the entries of a JSON list, which may be the only list in an object (``{"forecasts": […]}``), with their position."""
+    content = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     try:
-        value = decode_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+        value = decode_json(content)
     except ValueError as error:
         yield Problem(path, 0, str(error))
         return
@@ -108,8 +109,15 @@ def read_json_list(path: Path) -> Iterator[JsonLine | Problem]:
     if len(lists) != 1 or not isinstance(lists[0], list):
         yield Problem(path, 0, "is neither a JSON list nor an object with one list in it")
         return
+    may_be_large = content.count(b",") > MOST_OF_ENTRY
     for position, entry in enumerate(lists[0], start=1):
-        yield JsonLine(entry, position)
+        try:
+            if may_be_large:
+                require_bounds(entry, MOST_OF_ENTRY)
+        except ValueError as error:
+            yield Problem(path, position, str(error))
+        else:
+            yield JsonLine(entry, position)
 
 
 def _csv_rows(path: Path) -> Iterator[Row | Problem]:

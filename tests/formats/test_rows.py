@@ -77,7 +77,7 @@ def test_a_header_with_a_column_twice_is_refused(tmp_path: Path) -> None:
         ("[" * 200_000, "is not usable JSON: it is nested too deeply"),
         ('[{"n": -1e400}]', "holds a number too large to be stored: -1e400"),
         ("[" * 101 + "]" * 101, "is not usable JSON: it is nested too deeply"),
-        ("[" + "[]," * 5_000_000 + "1]", "holds more than 5,000,000 values; write it as JSON lines"),
+        ("[" + "[]," * 5_000_000 + "1]", "holds more than 5,000,000 values"),
         ('[{"text": "a", "text": "b"}]', "names 'text' twice in one object; only one of the values could be kept"),
         (f"[{'7' * 5000}]", "holds a number of 5000 digits, which cannot be stored: 77777777777777777777…"),
     ],
@@ -166,3 +166,16 @@ def test_json_may_be_nested_a_hundred_deep(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text("[" * 100 + "]" * 100)
     assert len(list(read_json_list(path))) == 1
+
+
+@pytest.mark.parametrize("table", ["jsonl", "json"])
+def test_an_entry_of_more_values_than_a_page_can_show_is_refused_and_the_others_are_taken(
+    tmp_path: Path, table: TableFormat
+) -> None:
+    rows = [{"text": "a"}, {"text": "b", "source": [1.5] * 100_000}, {"text": "," * 200_000}]
+    path = tmp_path / f"a.{table}"
+    path.write_text(json.dumps(rows) if table == "json" else "\n".join(map(json.dumps, rows)))
+    first, problem, last = read_rows(path, table)
+    assert (first, last) == (Row(1, rows[0]), Row(3, rows[2])), "commas of a text are no values"
+    assert isinstance(problem, Problem)
+    assert (problem.line, problem.reason) == (2, "holds more than 100,000 values")
