@@ -125,10 +125,10 @@ def _csv_rows(path: Path) -> Iterator[Row | Problem]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         start = 1
         header: list[str] = []
+        delimiter, lines = ",", _Lines(file)
         try:
             delimiter = max(",;\t", key=file.readline(_MOST_LINE).count)
             file.seek(0)
-            lines = _Lines(file)
             rows = csv.reader(lines, delimiter=delimiter, strict=True)
             header = next(rows, [])
             _require_columns(path, header)

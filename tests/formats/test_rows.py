@@ -149,10 +149,10 @@ def test_a_million_columns_are_refused_and_counted(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(",".join(names) + "\n" + "1," * 999_999 + "1\n")
     with pytest.raises(InvalidInput, match="has 1,000,000 columns; at most 1,000 are taken"):
         list(read_rows(tmp_path / "a.csv", "csv"))
-    (tmp_path / "a.jsonl").write_text(json.dumps(dict.fromkeys(names, 1)))
+    (tmp_path / "a.jsonl").write_text(json.dumps(dict.fromkeys(names[:50_000], 1)))
     [problem] = read_rows(tmp_path / "a.jsonl", "jsonl")
     assert isinstance(problem, Problem)
-    assert problem.reason == "has 1,000,000 columns; at most 1,000 are taken"
+    assert problem.reason == "has 50,000 columns; at most 1,000 are taken"
 
 
 def test_rows_that_each_name_other_columns_are_refused_together(tmp_path: Path) -> None:
