@@ -25,6 +25,9 @@ TAGS = frozenset({
 
 _ATTRIBUTES = {"a": {"href", "title"}, "img": {"src", "alt", "title"}, "ol": {"start"}}
 
+LONGEST_SOURCE = 100_000
+"""Characters; to parse as many takes up to three seconds, each time that they are shown. A longer text is shown as it is."""
+
 _LOOKS_LIKE_MARKDOWN = re.compile(r"^#{1,6} \S.*$|^```|^\|.*\|[ \t]*\n\|[ :|-]+\|", re.MULTILINE)
 
 
@@ -61,8 +64,8 @@ def render_markdown(text: str, image_hosts: Sequence[str] = ()) -> Markup:
 
 
 def render_markdown_source(value: Any, reading: Reading, *, asked: bool) -> Markup | None:
-    """Render a text with headings, fenced code or tables in it; None for any other value."""
-    if not isinstance(value, str) or not (asked or _LOOKS_LIKE_MARKDOWN.search(value)):
+    """Render a text with headings, fenced code or tables in it; None for any other value, and for a text that is very long."""
+    if not isinstance(value, str) or len(value) > LONGEST_SOURCE or not (asked or _LOOKS_LIKE_MARKDOWN.search(value)):
         return None
     html = render_markdown(value, reading.settings.image_hosts)
     return element("div", html, class_="prose", dir="auto", lang=reading.settings.language or None)

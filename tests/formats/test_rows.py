@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -172,7 +173,7 @@ def test_json_may_be_nested_a_hundred_deep(tmp_path: Path) -> None:
 def test_an_entry_of_more_values_than_a_page_can_show_is_refused_and_the_others_are_taken(
     tmp_path: Path, table: TableFormat
 ) -> None:
-    rows = [{"text": "a"}, {"text": "b", "source": [1.5] * 100_000}, {"text": "," * 200_000}]
+    rows: list[dict[str, Any]] = [{"text": "a"}, {"text": "b", "source": [1.5] * 100_000}, {"text": "," * 200_000}]
     path = tmp_path / f"a.{table}"
     path.write_text(json.dumps(rows) if table == "json" else "\n".join(map(json.dumps, rows)))
     first, problem, last = read_rows(path, table)

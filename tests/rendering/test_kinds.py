@@ -24,6 +24,14 @@ def test_markdown_is_known_by_headings_tables_and_code() -> None:
     assert "strong" not in shown("Not **this**, which could be anything.").tags
 
 
+@pytest.mark.parametrize("kind", ["auto", "markdown"])
+def test_markdown_that_would_take_a_minute_to_parse_is_shown_as_it_is(kind: str) -> None:
+    text = "# Rooms\n\n" + "*[a_`" * 500_000
+    seen = shown(text, kind=kind)
+    assert "h3" not in seen.tags
+    assert len(seen.text.strip()) == len(text)
+
+
 def test_a_list_of_records_is_a_table_with_one_column_for_each_field() -> None:
     seen = shown([{"time": {"minute": 3}, "type": "Goal"}, {"time": {"minute": 9}, "type": "Card", "by": ["Ada"]}])
     assert seen.text == "time · minutetypeby" + "3Goal–" + "9CardAda"
