@@ -52,7 +52,7 @@ def find_participation(session: Session, campaign: Campaign, arrival: Arrival) -
     return session.scalar(_of_session(campaign, arrival))
 
 
-def _of_session(campaign: Campaign, arrival: Arrival) -> Select[tuple[Participation]]:
+def _of_session(campaign: Campaign, arrival: Arrival) -> Select[Participation]:
     return select(Participation).where(
         Participation.campaign_id == campaign.id, Participation.session_key == arrival.session_key
     )
