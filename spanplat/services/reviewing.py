@@ -74,7 +74,7 @@ def is_to_be_approved(person: Person, service: str) -> bool:
 
 def _reviewed_on_mturk(session: Session, campaign: Campaign, reviews: Sequence[tuple[Person, str, str]]) -> str:
     ids = platform_ids(session, campaign)
-    parameters = dict(
+    parameters: dict[int, dict[str, str]] = dict(
         session.execute(
             select(Participation.id, Participation.parameters).where(Participation.campaign_id == campaign.id)
         ).all()
@@ -82,7 +82,7 @@ def _reviewed_on_mturk(session: Session, campaign: Campaign, reviews: Sequence[t
     rows = []
     for person, approve, reject in reviews:
         worker, submission = ids[person.participation_id]
-        task = str(parameters[person.participation_id].get("hitId", ""))
+        task = parameters[person.participation_id].get("hitId", "")
         rows.append((task, submission, worker, approve, reject))
     return write_csv([MTURK_COLUMNS, *rows])
 

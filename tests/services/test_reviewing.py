@@ -132,8 +132,8 @@ def test_mturk_takes_reviewed_results_and_pays_those_whom_a_check_screened_out(
 
 
 def test_missing_a_hidden_error_is_approved_and_never_a_reason_to_reject(database: Database, launch: Launch) -> None:
-    checks = [BLATANT | {"on_fail": "exclude"}, {"name": "fast", "type": "min_seconds", "seconds": 60}]
-    campaign = launch(**study(*checks, questions=[COLOUR], platform={"service": "prolific", "codes": CODES}))
+    hidden, fast = BLATANT | {"on_fail": "exclude"}, {"name": "fast", "type": "min_seconds", "seconds": 60}
+    campaign = launch(**study(hidden, fast, questions=[COLOUR], platform={"service": "prolific", "codes": CODES}))
     work(database, come(database, "prolific", "careless"))
     with database.reading() as session:
         assert approvals_file(session, campaign) == "careless\n"
