@@ -157,7 +157,8 @@ def find_draft(session: Session, token: str) -> Draft:
 
 def open_drafts(session: Session) -> list[Draft]:
     """Return drafts of which no campaign has been made, the one changed last first."""
-    return list(session.scalars(select(Draft).where(Draft.campaign_id.is_(None)).order_by(Draft.changed_at.desc())))
+    unmade = select(Draft).where(Draft.campaign_id.is_(None))
+    return list(session.scalars(unmade.order_by(Draft.changed_at.desc(), Draft.id.desc())))
 
 
 def title_of(draft: Draft) -> str:

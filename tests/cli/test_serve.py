@@ -54,6 +54,18 @@ def start() -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
         process.communicate()
 
 
+@pytest.fixture
+def port() -> Iterator[int]:
+    """A port that no connection is given meanwhile: held without listening, which on Linux leaves it to a server."""
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        number: int = held.getsockname()[1]
+        if sys.platform != "linux":
+            held.close()
+        yield number
+
+
 def address_of(process: "subprocess.Popen[str]") -> str:
     assert process.stdout is not None
     for line in process.stdout:
@@ -197,11 +209,8 @@ def test_a_port_in_use_is_told(run: Run) -> None:
 
 
 def test_the_demo_serves_until_it_is_stopped_and_can_be_repeated(
-    start: Callable[..., "subprocess.Popen[str]"], home: Path
+    start: Callable[..., "subprocess.Popen[str]"], home: Path, port: int
 ) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     for _ in range(2):
         process = start("demo", "--port", str(port))
         assert process.stdout is not None

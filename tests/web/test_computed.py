@@ -54,11 +54,11 @@ def test_large_work_goes_to_the_worker_and_the_line_of_progress_follows_it(viewe
         jobs.report_progress(session, job.id, "tester", 400, 1000)
     answer_now(demo, QUESTION, until="headline")
     with demo.transaction() as session:
-        session.execute(update(Job).values(started_at=datetime.now(UTC) - timedelta(minutes=40)))
+        session.execute(update(Job).values(started_at=datetime.now(UTC) - timedelta(hours=4)))
     first = follow(viewer, waiting)
     assert first.headers["HX-Retarget"] == "#part-agreement"
     assert "Computing γ, 40\N{NARROW NO-BREAK SPACE}%" in first.text or "Computing γ, 40 %" in first.text
-    assert "about 60 min left" in first.text
+    assert "about 6 hr left" in first.text
     assert 'class="cards"' in first.text
     assert "not computed yet" in first.text
     assert "HX-Retarget" not in follow(viewer, first.text).headers

@@ -1,6 +1,7 @@
 """A model writes the outputs of a new system, over HTTP: each once, with the call that made it."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -203,7 +204,7 @@ def test_one_run_at_a_time_and_a_dead_one_holds_nobody_up(database: Database, st
     def held_by(worker: str) -> None:
         with database.transaction() as session:
             generation = session.scalars(select(Generation)).one()
-            generation.worker, generation.lease_expires_at = worker, generation.created_at.replace(year=2999)
+            generation.worker, generation.lease_expires_at = worker, datetime.now(UTC) + timedelta(days=1)
 
     held_by(worker_name())
     with pytest.raises(Conflict, match="is being run already"):

@@ -13,7 +13,7 @@ from email.utils import format_datetime
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select, text
+from sqlalchemy import func, select, text, update
 
 from spanplat.db import Database
 from spanplat.errors import Conflict, Unavailable
@@ -180,19 +180,17 @@ def test_two_workers_share_a_campaign_and_ask_about_nothing_twice(
 
 
 def test_items_that_a_dead_worker_had_claimed_are_asked_about_when_its_lease_is_over(
-    sqlite_database: Database, standin: StandIn, quick: QuickClock, monkeypatch: pytest.MonkeyPatch
+    sqlite_database: Database, standin: StandIn, quick: QuickClock
 ) -> None:
     store_outputs(sqlite_database)
     create_study(sqlite_database, f"{standin.url}/v1")
     with sqlite_database.transaction() as session:
         held = questions.open_questions(session, 1, datetime.now(UTC)).free[:5]
-        monkeypatch.setattr(questions, "LEASE", timedelta(seconds=1))
         asked = [(key, 0.0) for key in held]
         since = datetime.now(UTC)
         assert questions.claim(session, 1, "elsewhere:1:abc", asked, since=since) == set(held)
         assert questions.claim(session, 1, "another:1:abc", asked, since=since) == set()
-    monkeypatch.undo()
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        session.execute(update(ModelClaim).values(lease_expires_at=datetime.now(UTC) + timedelta(seconds=1)))
     report = run_campaign(sqlite_database, "study", clock=quick)
     assert (report.asked, report.left) == (OUTPUTS, 0)
 
