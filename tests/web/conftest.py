@@ -19,7 +19,7 @@ from spanplat.settings import Settings
 from spanplat.web.accounts import StaffMember
 from spanplat.web.app import create_app
 
-LONG_AGO = datetime(2026, 3, 3, tzinfo=UTC)
+LONG_AGO = datetime(2026, 3, 4, tzinfo=UTC)
 _TOKEN = re.compile(r'name="csrf_token" value="([^"]+)"')
 
 
