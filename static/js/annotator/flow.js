@@ -36,7 +36,8 @@ export class Flow {
     this.#bindButtons();
     const last = this.#place();
     this.#show(campaign.current, true);
-    if (last !== campaign.current.position && this.items.has(last)) this.go(last);
+    /** Settles once the item that was open when this device left the page is open again. @type {Promise<void>} */
+    this.there = this.items.has(last) ? this.go(last) : Promise.resolve();
   }
 
   /** Completes the item and goes on; stays, and says why, when something is missing. */

@@ -362,9 +362,11 @@ function start() {
   byId("missing")?.addEventListener("mousedown", (event) => event.preventDefault());
   byId("missing")?.addEventListener("click", () => desk.marks?.missing());
   desk.open(campaign.current);
+  document.body.classList.remove("unpainted");
   desk.flow = import("./flow.js").then(({ Flow }) => new Flow(desk));
   const divider = import("./divider.js").then(({ Divider }) => new Divider(byId("divider"), byId("work"), desk.storage));
-  Promise.all([desk.flow, loadRest(desk), divider]).then(allow, () => desk.message(t("not_loaded"), "warning"));
+  const there = desk.flow.then((flow) => flow.there);
+  Promise.all([there, loadRest(desk), divider]).then(allow, () => desk.message(t("not_loaded"), "warning"));
 }
 
 start();

@@ -56,6 +56,10 @@ class Annotator:
         """Wait until everything on the page can be used; what is needed for the first mark alone comes before the rest."""
         self.page.locator("body[data-ready]").wait_for()
 
+    def drawn(self) -> None:
+        """Wait until what was done so far has been drawn."""
+        self.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
     def hear_nothing(self) -> None:
         """Keep the page from asking now and then what happened elsewhere: it would turn to that before anything is done on it."""
         self.page.route("**/items", lambda route: route.abort())
@@ -104,6 +108,8 @@ class Annotator:
 
     def handle(self, edge: str) -> list[float]:
         """Return where the handle of an end of the selected mark can be held."""
+        expect(self.page.locator(f".handle.{edge}")).to_be_visible()
+        self.drawn()  # handles take their place when the page is drawn
         box = self.page.locator(f".handle.{edge}").bounding_box()
         assert box is not None
         hangs_left = "leftmost" in (self.page.locator(f".handle.{edge}").get_attribute("class") or "").split()
@@ -111,6 +117,7 @@ class Annotator:
 
     def mark(self, quote: str, key: str = "1", **how: Any) -> None:
         """Drag, then choose the category with this key."""
+        self.ready()
         before = self.rows.count()
         self.drag(quote, **how)
         expect(self.page.locator("#chooser")).to_be_visible()

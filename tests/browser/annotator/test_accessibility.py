@@ -47,8 +47,10 @@ def test_every_page_from_consent_to_the_code_is_accessible(
     require_accessible(page)
     page.get_by_label("Errors").check()
     page.get_by_role("button", name="Check my answers").click()
+    expect(page.get_by_role("button", name="Start")).to_be_enabled()
     require_accessible(page)
     page.get_by_role("button", name="Start").click()
+    annotator.ready()
     require_accessible(page)
     annotator.mark("Hudson River")
     annotator.mark("the Hudson", "2")
@@ -136,6 +138,7 @@ def test_the_pages_beside_the_way_are_accessible(annotator_in: AnnotatorIn, open
     require_accessible(page)  # turned away
     page.goto(f"{link}?annotator=ann")
     page.get_by_role("button", name="I do not agree").click()
+    expect(page.get_by_role("heading", name="You did not agree to take part")).to_be_visible()
     require_accessible(page)  # ended without consent
     page.goto(link.replace("/study/", "/nothing/"))
     require_accessible(page)  # no such study
@@ -170,6 +173,8 @@ def test_every_page_of_the_researchers_preview_is_accessible(
     for shown in ("consent", "comprehension", "work", "done"):
         page.goto(f"/admin/campaigns/study/preview?page={shown}")
         page.get_by_text("Nothing you do here is stored.").click()
+        if shown == "work":
+            page.locator("body[data-ready]").wait_for()
         require_accessible(page)
 
 
