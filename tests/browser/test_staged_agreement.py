@@ -1,5 +1,6 @@
 """The agreement page in a real browser: headline figures first, the others as they come, old ones marked, accessible all the while."""
 
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -61,6 +62,31 @@ def test_the_worker_is_followed_until_it_is_done(
     expect(page.locator(".card").first.locator(".interval")).to_contain_text("–")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     require_accessible(page)
+
+
+def test_an_explanation_that_is_read_stays_open_when_the_next_figures_come(
+    live_server: LiveServer, page: Page, signed_in: Callable[[Page], Page]
+) -> None:
+    load_demo(live_server.database)
+    asked: list[Route] = []
+
+    def let_the_first_pass(route: Route) -> None:
+        asked.append(route)
+        if len(asked) == 1 or goes_on.is_set():
+            route.continue_()
+
+    goes_on = threading.Event()
+    signed_in(page).route("**/admin/computed/agreement?*", let_the_first_pass)
+    page.goto(ADDRESS)
+    summary = page.locator(".explain summary").first
+    summary.press("Enter")
+    expect(page.locator(".explanation").first).to_be_visible()
+    goes_on.set()
+    for route in asked[1:]:
+        route.continue_()
+    expect(page.get_by_text(PRESENT)).to_be_visible()
+    expect(page.locator(".explanation").first).to_be_visible()
+    expect(summary).to_be_focused()
 
 
 def test_stopping_gives_up_the_question_how_far_it_is(

@@ -5,6 +5,7 @@ import { submitOnChange } from "./filters.js";
 import { announceConnection, restWhileHidden, showErrorsInPlace, skipUnchangedFragments } from "./live.js";
 import { showWhereOneIs } from "./place.js";
 import { closePopups } from "./popups.js";
+import { keepWhatIsRead } from "./reading.js";
 import { revealOnClick } from "./reveal.js";
 import { enhanceTables } from "./tables.js";
 
@@ -17,4 +18,5 @@ skipUnchangedFragments(document.body);
 restWhileHidden(document.body);
 showErrorsInPlace(document.body);
 enhanceTables(document.body);
+keepWhatIsRead(document.body);
 announceConnection(document.body, document.getElementById("connection"));
