@@ -31,8 +31,8 @@ def test_texts_are_read_one_after_the_other_with_the_keyboard(reader: Page) -> N
 
 def test_a_mark_and_its_entry_light_up_together(reader: Page) -> None:
     reader.goto("/admin/browse?campaign=demo-sample-a&marked=all")
-    reader.locator(".excerpt a").first.click()
-    reader.wait_for_load_state()
+    with reader.expect_navigation():
+        reader.locator(".excerpt a").first.click()
     entry = reader.locator(".spans-of-layer .cluster").first
     entry.hover()
     expect(reader.locator(".mark.chosen").first).to_be_visible()

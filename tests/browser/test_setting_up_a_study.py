@@ -246,7 +246,8 @@ def annotate(server: str, person: str) -> int:
 
 def amend_guidelines(page: Page) -> None:
     """Try to change what may not change, then what may."""
-    page.get_by_role("link", name="Definition").click()
+    with page.expect_navigation():
+        page.get_by_role("link", name="Definition").click()
     with page.expect_navigation():
         page.get_by_role("link", name="Amend").click()
     text = page.get_by_label("The definition as YAML")
@@ -261,8 +262,8 @@ def amend_guidelines(page: Page) -> None:
 
 
 def read_marks(page: Page, spans: int) -> None:
-    page.get_by_role("link", name="Texts").click()
-    page.wait_for_load_state()
+    with page.expect_navigation():
+        page.get_by_role("link", name="Texts").click()
     page.get_by_text("Campaigns: all").click()
     page.get_by_label(re.compile("our-blurbs")).check()
     page.keyboard.press("Escape")

@@ -323,7 +323,7 @@ def test_a_finger_marks_both_ends_of_a_text_of_twenty_thousand_characters(
 
 
 def test_with_a_category_chosen_a_finger_marks_at_once_and_up_and_down_it_scrolls(
-    annotator_in: AnnotatorIn, open_study: OpenStudy
+    annotator_in: AnnotatorIn, open_study: OpenStudy, wait_until: Callable[[Callable[[], bool]], None]
 ) -> None:
     annotator = annotator_in(**PHONE)
     annotator.begin(open_study("Enjoy views of the Hudson River from select suites. " * 60))
@@ -333,7 +333,7 @@ def test_with_a_category_chosen_a_finger_marks_at_once_and_up_and_down_it_scroll
     expect(annotator.rows).to_have_count(1)
     assert annotator.stored() == [("views", "not-checkable")]
     swipe(page, [200, 500], [202, 200])
-    page.wait_for_function("scrollY > 100")
+    wait_until(lambda: page.evaluate("scrollY") > 100)
     assert annotator.stored() == [("views", "not-checkable")]
 
 

@@ -186,5 +186,6 @@ def test_decided_with_a_finger(annotator_in: AnnotatorIn, open_study: OpenStudy,
     page.get_by_role("group", name="The selected suggestion").get_by_role("button", name="Dismiss").tap()
     expect(suggestions(page)).to_have_count(2)
     annotator.saved()
+    stored = select(Annotation.dismissed).order_by(Annotation.id)
     with live_server.database.reading() as session:
-        assert [len(dismissed or []) for dismissed in session.scalars(select(Annotation.dismissed))] == [0, 1]
+        assert [len(dismissed or []) for dismissed in session.scalars(stored)] == [0, 1]
