@@ -13,6 +13,7 @@ from spanplat.services.amendments import amend, dotted, propose_amendment
 from spanplat.services.extending import replace_work
 from spanplat.services.forecasts import Wish, forecast_of
 from spanplat.services.forecasts import extend as extend_campaign
+from spanplat.text.counting import count_of
 
 
 @click.command()
@@ -54,7 +55,9 @@ def extend(
         print_json({"slug": slug, "dry_run": dry_run, **asdict(made), **_amounts(costs)})
         return
     verb = "This would add" if dry_run else "Added"
-    click.echo(f"{verb} to {slug}: {made.outputs} outputs in {made.batches} batches, {made.seats} seats.")
+    click.echo(
+        f"{verb} to {slug}: {count_of(made.outputs, 'output')} in {count_of(made.batches, 'batch')}, {count_of(made.seats, 'seat')}."
+    )
     for what, amount in costs.items():
         if amount is not None:
             most = "at most " if what == "bonus" else ""

@@ -10,6 +10,7 @@ from spanplat.cli.output import json_option, note, print_json, print_table, prog
 from spanplat.metrics.ratings import Aggregation
 from spanplat.services.ensembles.combining import EnsembleSettings
 from spanplat.services.ensembles.filling import EnsembleReport, fill_ensemble
+from spanplat.text.counting import count_of
 
 
 @click.command("ensemble")
@@ -94,8 +95,9 @@ def ensemble(
 def _show(report: EnsembleReport) -> None:
     verb = "Created" if report.written else "Would create"
     click.echo(
-        f"{verb} {report.campaign} of {len(report.annotators)} annotators: {report.items} items, {report.spans} spans; "
-        f"errors left out {report.withheld} times because a score was out of line."
+        f"{verb} {report.campaign} of {count_of(len(report.annotators), 'annotator')}: {count_of(report.items, 'item')}, "
+        f"{count_of(report.spans, 'span')}; "
+        f"errors left out {count_of(report.withheld, 'time')} because a score was out of line."
     )
     if report.incomplete:
         note(f"{report.incomplete} items were not judged by every annotator.")

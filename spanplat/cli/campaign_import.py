@@ -12,6 +12,7 @@ from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.definition_file import read_definition
 from spanplat.services.importing.campaigns import FORMATS, import_campaign
 from spanplat.services.importing.incoming import ImportReport
+from spanplat.text.counting import count_of
 
 LISTED = 10
 
@@ -86,8 +87,8 @@ def _show(report: ImportReport) -> None:
         click.echo(f"{report.campaign} is imported already; nothing was added.")
         return
     click.echo(
-        f"Imported {report.campaign}: {report.annotations} annotations with {report.spans} spans "
-        f"by {report.annotators} annotator{'' if report.annotators == 1 else 's'} on {report.outputs} outputs."
+        f"Imported {report.campaign}: {count_of(report.annotations, 'annotation')} with {count_of(report.spans, 'span')} "
+        f"by {count_of(report.annotators, 'annotator')} on {count_of(report.outputs, 'output')}."
     )
     rows = [
         *((f"spans that differ from the text in {kind}", count) for kind, count in report.differences.items()),

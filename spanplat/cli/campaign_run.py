@@ -13,6 +13,7 @@ from spanplat.services.definitions import definition_of
 from spanplat.services.model_runs.estimates import Estimate
 from spanplat.services.prompt_inputs import inputs_state
 from spanplat.services.runs import RunReport, run_campaign
+from spanplat.text.counting import count_of
 
 
 @click.command("run")
@@ -50,7 +51,9 @@ def run(
     if as_json:
         print_json(asdict(report))
     elif report.estimate is not None:
-        show_estimate(f"{report.campaign}: {report.estimate.items} items would be asked about.", report.estimate)
+        show_estimate(
+            f"{report.campaign}: {count_of(report.estimate.items, 'item')} would be asked about.", report.estimate
+        )
     else:
         _show(report)
 
@@ -84,7 +87,8 @@ def show_estimate(subject: str, estimate: Estimate) -> None:
 
 def _show(report: RunReport) -> None:
     click.echo(
-        f"{report.campaign}: asked about {report.asked} items, {report.spans} spans; {report.left} items left. "
+        f"{report.campaign}: asked about {count_of(report.asked, 'item')}, {count_of(report.spans, 'span')}; "
+        f"{count_of(report.left, 'item')} left. "
         f"{report.input_tokens:,} + {report.output_tokens:,} tokens, "
         f"{'cost not known' if report.cost is None else dollars(report.cost)}."
     )
@@ -106,7 +110,7 @@ def _show(report: RunReport) -> None:
     if report.failures:
         note("Failed: " + ", ".join(f"{count} × {kind}" for kind, count in report.failures.items()))
     for reason, count in report.failed.items():
-        note(f"{count} items failed: {reason}")
+        note(f"{count_of(count, 'item')} failed: {reason}")
     if report.failed:
         note(f"Ask again about those that failed: spanplat campaign run {report.campaign}")
     if report.stopped == "ceiling":

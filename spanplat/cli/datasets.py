@@ -14,6 +14,7 @@ from spanplat.formats.datasets import DatasetFormat
 from spanplat.services.datasets import dataset_summary, list_datasets
 from spanplat.services.importing.datasets import DatasetReport, import_dataset
 from spanplat.services.importing.preview import sample_columns
+from spanplat.text.counting import count_of
 
 ROLES = ("dataset", "split", "key", "system", "text", "source")
 PROBLEMS_SHOWN = 10
@@ -130,7 +131,7 @@ def show(slug: str, as_json: bool) -> None:
     if as_json:
         print_json(asdict(found))
         return
-    click.echo(f"{found.slug}: {found.examples} examples, {found.outputs} outputs")
+    click.echo(f"{found.slug}: {count_of(found.examples, 'example')}, {count_of(found.outputs, 'output')}")
     for header, counts in (("split", found.splits), ("system", found.systems)):
         click.echo()
         print_table((header, "outputs"), list(counts.items()))

@@ -12,6 +12,7 @@ from spanplat.cli.output import json_option, print_json
 from spanplat.formats.native import write_csv, write_jsonl
 from spanplat.schemas.record import AnnotationRecord
 from spanplat.services.exports import export_records
+from spanplat.text.counting import count_of
 
 WRITERS: dict[str, Callable[[Iterable[AnnotationRecord]], Iterator[str]]] = {"jsonl": write_jsonl, "csv": write_csv}
 
@@ -42,7 +43,7 @@ def export(slug: str, format_name: str, output: Path, as_json: bool) -> None:
     if as_json:
         print_json({"campaign": slug, "format": format_name, "output": str(output), "annotations": records.count})
     elif not to_stdout:
-        click.echo(f"Wrote {records.count} annotations to {output}.")
+        click.echo(f"Wrote {count_of(records.count, 'annotation')} to {output}.")
 
 
 class _Counted:

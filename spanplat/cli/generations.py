@@ -20,6 +20,7 @@ from spanplat.services.generations.defining import (
 )
 from spanplat.services.generations.reporting import GenerationFigures, generation_figures
 from spanplat.services.generations.running import GenerationReport, run_generation
+from spanplat.text.counting import count_of
 
 
 @click.group()
@@ -41,7 +42,7 @@ def create(file: Path, as_json: bool) -> None:
     if as_json:
         print_json({"slug": made.slug, "outputs": outputs, "prompt_sha256": made.prompt_sha256})
         return
-    click.echo(f"Created {made.slug}: {outputs} outputs of system {definition.system} to be written.")
+    click.echo(f"Created {made.slug}: {count_of(outputs, 'output')} of system {definition.system} to be written.")
     note(f"Next: spanplat generation run {made.slug} --dry-run")
 
 
@@ -84,7 +85,7 @@ def run(
     if as_json:
         print_json(asdict(report))
     elif report.estimate is not None:
-        show_estimate(f"{slug}: {report.estimate.items} outputs would be written.", report.estimate)
+        show_estimate(f"{slug}: {count_of(report.estimate.items, 'output')} would be written.", report.estimate)
     else:
         _show_run(report)
 

@@ -22,6 +22,13 @@ LONG_TEXTS = frozenset(
 )
 """Fields of prose, which get several lines."""
 
+LARGEST = 1e15
+"""No setting is a larger number; up to here every whole number has a double of its own."""
+LONGEST_QUOTE = 40
+"""Characters of what was typed that a message repeats."""
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]")
+"""What YAML does not take as it stands."""
+
 _PLACES = {"name": 0, "label": 0, "key": 1}
 """A thing is named before its key, which follows from the name; other fields keep their order after them."""
 
@@ -141,6 +148,7 @@ def value_of(node: FormNode, typed: str | None) -> Any:
 
 def _parsed(node: FormNode, typed: str | None) -> Any:
     text = (typed or "").replace("\r\n", "\n")
+    _refuse_controls(text)
     match node.kind:
         case "checkbox":
             return typed is not None
@@ -150,7 +158,7 @@ def _parsed(node: FormNode, typed: str | None) -> Any:
             lines = [line.strip() for line in text.split("\n") if line.strip()]
             return [_scalar(line) if node.is_mixed else line for line in lines] or ABSENT
         case "pairs":
-            return dict(_pair(line) for line in text.split("\n") if line.strip()) or ABSENT
+            return _pairs(text) or ABSENT
         case "data":
             return _json(text) if text.strip() else ABSENT
         case "long_text":
@@ -161,10 +169,36 @@ def _parsed(node: FormNode, typed: str | None) -> Any:
 
 
 def _number(text: str, *, whole: bool) -> int | float:
-    try:
-        return int(text) if whole else float(text)
-    except ValueError as error:
-        raise BadValue(f"{text!r} is not a {'whole ' if whole else ''}number") from error
+    if not re.fullmatch(r"[+-]?\d+" if whole else r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", text):
+        advice = "; write it with a point" if re.fullmatch(r"[+-]?\d+,\d+", text) and not whole else ""
+        raise BadValue(f"{_quoted(text)} is not a {'whole ' if whole else ''}number{advice}")
+    if abs(float(text)) > LARGEST:
+        raise BadValue(f"{_quoted(text)} is too large")
+    return int(text) if whole else float(text)
+
+
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…")
+
+
+def _refuse_controls(text: str) -> None:
+    """Refuse what no YAML, and no database, keeps as it is."""
+    found = _CONTROL.search(text)
+    if found:
+        raise BadValue(
+            f"holds a character that cannot be seen (U+{ord(found[0]):04X}); remove it or type the words anew"
+        )
+
+
+def _refuse_constant(word: str) -> None:
+    raise ValueError(f"{word} is no number there")
+
+
+def _json_float(text: str) -> float:
+    value = float(text)
+    if abs(value) > LARGEST:
+        raise ValueError(f"{_quoted(text)} is too large")
+    return value
 
 
 def _scalar(text: str) -> str | int | bool:
@@ -174,18 +208,29 @@ def _scalar(text: str) -> str | int | bool:
     return int(text) if re.fullmatch(r"-?[1-9]\d{0,8}|0", text) else text
 
 
+def _pairs(text: str) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for line in text.split("\n"):
+        if line.strip():
+            key, words = _pair(line)
+            if key in pairs:
+                raise BadValue(f"{_quoted(key)} stands there twice; keep one")
+            pairs[key] = words
+    return pairs
+
+
 def _pair(line: str) -> tuple[str, str]:
     key, separator, value = line.partition(":")
     if not separator:
-        raise BadValue(f"{line!r} has no colon; write name: words, one a line")
+        raise BadValue(f"{_quoted(line)} has no colon; write name: words, one a line")
     return key.strip(), value.strip()
 
 
 def _json(text: str) -> Any:
     try:
-        return json.loads(text)
-    except ValueError as error:
-        raise BadValue(f"{text!r} is not JSON ({error}); words go in double quotes") from error
+        return json.loads(text, parse_constant=_refuse_constant, parse_float=_json_float)
+    except (ValueError, RecursionError) as error:
+        raise BadValue(f"{_quoted(text)} is not JSON ({error}); words go in double quotes") from error
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from spanplat.schemas.base import Strict
 from spanplat.text import Located, NotLocated, locate_quote
+from spanplat.text.counting import count_of
 
 
 class WorkedSpan(Strict):
@@ -50,7 +51,7 @@ class WorkedExample(Strict):
         times = self.text.count(span.quote)
         if span.occurrence is not None and span.occurrence > times:
             raise ValueError(
-                f"{span.quote!r} stands in the text {times} times, so there is no occurrence {span.occurrence}"
+                f"{span.quote!r} stands in the text {count_of(times, 'time')}, so there is no occurrence {span.occurrence}"
             )
         if times > 1 and span.occurrence is None:
             raise ValueError(f"{span.quote!r} stands in the text {times} times; say which is meant (occurrence: 1)")

@@ -34,6 +34,7 @@ from spanplat.services.sides import (
     outputs_of,
     restrict,
 )
+from spanplat.text.counting import count_of
 
 MOST_NAMED = 3
 """Datasets that a message names."""
@@ -325,7 +326,7 @@ def _contents(side: Side) -> str:
     """Say what a side annotated, in short."""
     sources = sorted({f"{work.dataset}/{work.split}" for work in side.works})
     more = f" and {len(sources) - MOST_NAMED} more" if len(sources) > MOST_NAMED else ""
-    return f"{len(side.works)} annotations of {', '.join(sources[:MOST_NAMED])}{more}"
+    return f"{count_of(len(side.works), 'annotation')} of {', '.join(sources[:MOST_NAMED])}{more}"
 
 
 def _request(session: Session, campaigns: Sequence[str], options: AgreementOptions) -> Request[AgreementOptions]:

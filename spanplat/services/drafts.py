@@ -2,8 +2,6 @@
 
 import re
 import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -17,13 +15,9 @@ from spanplat.errors import Conflict, InvalidInput, NotFound
 from spanplat.formats.yaml_editing import YamlText
 from spanplat.llm.replies.answers import asked_questions
 from spanplat.models import Campaign, Dataset, Draft, Example, Output, System
-from spanplat.schemas.categories import PALETTES
-from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.definition_file import parse_yaml
-from spanplat.schemas.form import ABSENT, BadValue, FormNode, Path, form_of, value_of
 from spanplat.services.campaigns import create_campaign, find_campaign, require_allowed
 from spanplat.services.definitions import definition_of
-from spanplat.services.examinations import STEPS
 from spanplat.services.plans import CampaignPlan, check_definition
 
 BLANK = """slug: my-campaign
@@ -35,15 +29,6 @@ _SHARED_WITH_MODELS = ("language", "data", "item", "categories", "severities", "
 """Parts of people's campaigns that mean the same to a model; the others are about people."""
 LONGEST_TEXT = 2_000_000
 """Characters of a definition."""
-
-
-@dataclass
-class StepForm:
-    """One step as a form."""
-
-    nodes: list[FormNode]
-    bad: dict[str, str] = field(default_factory=dict)
-    """By control, why what was typed could not be taken over; the text keeps what it had there."""
 
 
 def list_starters() -> dict[str, str]:
@@ -222,57 +207,6 @@ def drop_draft(session: Session, token: str) -> None:
     session.flush()
 
 
-def step_form(text: str, step: str) -> StepForm:
-    """Return one step of a text as a form.
-
-    Raises
-    ------
-    InvalidInput
-        If the text is not YAML: then only the text itself can be mended.
-    """
-    return StepForm(form_of(CampaignDefinition, STEPS[step], YamlText(text).content))
-
-
-def fill_in(text: str, step: str, typed: Mapping[str, str], act: str = "") -> tuple[str, StepForm]:
-    """Change a text as a filled-in step says.
-
-    Parameters
-    ----------
-    text
-        The draft's text.
-    step
-        Which step was filled in.
-    typed
-        Texts by name of the control; a box that is not ticked is left out.
-    act
-        What else to do: ``add:<list>``, ``add:<list>:<type>``, ``add:<record>``, ``remove:<entry or record>``, ``up:<entry>``,
-        ``down:<entry>``, ``colour:categories:<palette>``.
-
-    Returns
-    -------
-    str
-        The changed text.
-    StepForm
-        The step as it is now, with what could not be taken over.
-
-    Raises
-    ------
-    InvalidInput
-        If the text is not YAML, or there is no such act or place.
-    """
-    yaml_text = YamlText(text)
-    bad: dict[str, str] = {}
-    for node in form_of(CampaignDefinition, STEPS[step], yaml_text.content):
-        for leaf in node.leaves():
-            _take_over(yaml_text, leaf, typed, bad)
-    if act:
-        _perform(yaml_text, step, act)
-    changed = yaml_text.dump()
-    form = step_form(changed, step)
-    form.bad = bad
-    return changed, form
-
-
 def check_texts(session: Session, text: str) -> dict[int, str]:
     """Return the texts that the checks of a draft name, by position of the check, as far as they are found."""
     content = YamlText(text).content
@@ -313,70 +247,6 @@ def make_campaign(session: Session, token: str) -> Campaign:
     draft.campaign_id = campaign.id
     session.flush()
     return campaign
-
-
-def _take_over(yaml_text: YamlText, leaf: FormNode, typed: Mapping[str, str], bad: dict[str, str]) -> None:
-    if leaf.kind != "checkbox" and leaf.name not in typed:
-        return  # not on the form that was sent: it was made before this field was there
-    try:
-        value = value_of(leaf, typed.get(leaf.name))
-    except BadValue as error:
-        bad[leaf.name] = str(error)
-        return
-    if value is ABSENT:
-        yaml_text.remove(leaf.path)
-    else:
-        yaml_text.set(leaf.path, value)
-
-
-def _perform(yaml_text: YamlText, step: str, act: str) -> None:
-    verb, _colon, rest = act.partition(":")
-    name, _colon, variant = rest.partition(":")
-    path: Path = tuple(int(part) if part.isdecimal() else part for part in name.split("."))
-    if path[0] not in STEPS[step]:
-        raise InvalidInput(f"the step {step!r} has no field {name!r}")
-    match verb:
-        case "add":
-            node = _node_at(form_of(CampaignDefinition, STEPS[step], yaml_text.content), path)
-            if node.kind == "list":
-                yaml_text.append(path, _new_entry(node, variant))
-            else:
-                yaml_text.set(path, {})
-        case "remove":
-            yaml_text.remove(path)
-        case "up" | "down":
-            yaml_text.move(path, -1 if verb == "up" else 1)
-        case "colour":
-            _colour(yaml_text, variant)
-        case _:
-            raise InvalidInput(f"a form cannot be told to {verb!r}")
-
-
-def _colour(yaml_text: YamlText, palette: str) -> None:
-    """Give every category its colour of a palette."""
-    colors = PALETTES.get(palette)
-    if colors is None:
-        raise InvalidInput(f"there is no palette {palette!r} (palettes: {', '.join(PALETTES)})")
-    for position, entry in enumerate(yaml_text.content.get("categories") or ()):
-        if isinstance(entry, dict):
-            yaml_text.set(("categories", position, "color"), colors[position % len(colors)])
-
-
-def _new_entry(node: FormNode, variant: str) -> Any:
-    if variant not in node.variants:
-        raise InvalidInput(f"{node.name} has no entries of the type {variant!r}")
-    if not node.is_list_of_lists:
-        return {"type": variant} if variant else {}
-    return []
-
-
-def _node_at(nodes: Sequence[FormNode], path: Path) -> FormNode:
-    for node in nodes:
-        if node.path == path:
-            return node
-        if path[: len(node.path)] == node.path:
-            return _node_at(node.children, path)
-    raise InvalidInput(f"there is no field {'.'.join(map(str, path))!r} any more; reload the page")
 
 
 def _fitting(text: str) -> str:

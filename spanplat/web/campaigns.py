@@ -142,7 +142,7 @@ def change_status(slug: str) -> AnyResponse:
         before = find_campaign(session, slug).status
         set_status(session, slug, CampaignStatus(wanted))
     opened = "first" if before == CampaignStatus.DRAFT else None
-    return redirect(url_for("campaigns.show", slug=slug, opened=opened), 303)
+    return redirect(url_for("campaigns.show", slug=slug, opened=opened, _anchor="status"), 303)
 
 
 def _what_the_rules_say(campaign: Campaign) -> AnyResponse | None:

@@ -135,7 +135,7 @@ def test_wrong_use_says_what_to_do(store: Store) -> None:
         store.compare("ref", "elsewhere", reference_rule="second")
     with pytest.raises(
         InvalidInput,
-        match=r"share no output .*: the first has 1 annotations of d/test, the second 1 annotations of d/test; compare",
+        match=r"share no output .*: the first has 1 annotation of d/test, the second 1 annotation of d/test; compare",
     ):
         store.compare("ref", "elsewhere")
     with store.database.reading() as session, pytest.raises(InvalidInput, match="use the rule each, first or group=K"):

@@ -10,12 +10,12 @@ from spanplat.formats.yaml_editing import YamlText
 from spanplat.models import CampaignStatus, Draft
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.services.campaigns import find_campaign
+from spanplat.services.draft_forms import fill_in, step_form
 from spanplat.services.drafts import (
     BLANK,
     campaign_text,
     create_draft,
     drop_draft,
-    fill_in,
     find_draft,
     list_starters,
     make_campaign,
@@ -23,7 +23,6 @@ from spanplat.services.drafts import (
     open_drafts,
     save_text,
     starter_text,
-    step_form,
     title_of,
 )
 from spanplat.services.examinations import STEPS, examine

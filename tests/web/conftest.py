@@ -121,3 +121,20 @@ def viewer(signed_in: Callable[[Role], Visitor]) -> Visitor:
 def researcher(signed_in: Callable[[Role], Visitor]) -> Visitor:
     """Somebody who may run campaigns."""
     return signed_in(Role.RESEARCHER)
+
+
+@pytest.fixture
+def draft(researcher: Visitor) -> str:
+    """Address of a draft that starts from a shipped study."""
+    researcher.get("/admin/drafts")
+    response = researcher.post("/admin/drafts", start="starter:hotel-highlights-spans-short")
+    address: str = response.headers["Location"]
+    return address.rpartition("/")[0]
+
+
+@pytest.fixture
+def copy(researcher: Visitor) -> str:
+    """Address of a draft that starts from the demo's campaign, whose data are there."""
+    researcher.get("/admin/drafts")
+    address: str = researcher.post("/admin/drafts", start="campaign:demo-people").headers["Location"]
+    return address.rpartition("/")[0]

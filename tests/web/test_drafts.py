@@ -23,23 +23,6 @@ from spanplat.services.shipped_datasets import shipped_datasets
 from spanplat.web.definition_names import TYPES, VALUES
 
 
-@pytest.fixture
-def draft(researcher: Any) -> str:
-    """Address of a draft that starts from a shipped study."""
-    researcher.get("/admin/drafts")
-    response = researcher.post("/admin/drafts", start="starter:hotel-highlights-spans-short")
-    address: str = response.headers["Location"]
-    return address.rpartition("/")[0]
-
-
-@pytest.fixture
-def copy(researcher: Any) -> str:
-    """Address of a draft that starts from the demo's campaign, whose data are there."""
-    researcher.get("/admin/drafts")
-    address: str = researcher.post("/admin/drafts", start="campaign:demo-people").headers["Location"]
-    return address.rpartition("/")[0]
-
-
 def hidden(text: str) -> dict[str, str]:
     return dict(re.findall(r'type="hidden" name="(revision|editor)" value="([^"]*)"', text))
 
@@ -71,7 +54,7 @@ def test_every_step_of_a_shipped_study_is_shown(researcher: Any, draft: str, ste
 def test_a_shipped_study_offers_its_texts_with_one_click(researcher: Any, draft: str, demo: Database) -> None:
     assert "Take the dataset hotels" in researcher.get(f"{draft}/start").text
     assert "Take the dataset hotels" in researcher.get(f"{draft}/review").text
-    assert researcher.post(f"{draft}/dataset").headers["Location"] == f"{draft}/data"
+    assert researcher.post(f"{draft}/dataset").headers["Location"] == f"{draft}/data#f-data.dataset"
     shown = researcher.get(f"{draft}/data").text
     assert "Take the dataset" not in shown
     assert "Nothing to mend here" in shown
@@ -127,7 +110,7 @@ def test_a_change_in_a_step_stands_in_the_text_and_back(researcher: Any, draft: 
     page = researcher.get(f"{draft}/start").text
     form = sent(page) | hidden(page) | {"title": "Hotels, again", "go": "data"}
     response = researcher.post(f"{draft}/start", **form)
-    assert (response.status_code, response.headers["Location"]) == (303, f"{draft}/data")
+    assert (response.status_code, response.headers["Location"]) == (303, f"{draft}/data#f-data.dataset")
     text = researcher.get(f"{draft}/text").text
     assert "title: Hotels, again" in text
     yaml = re.search(r'<textarea id="yaml"[^>]*>(.*?)</textarea>', text, re.DOTALL)
@@ -166,7 +149,7 @@ def test_what_cannot_be_taken_over_comes_back_beside_its_control(researcher: Any
 def test_an_entry_is_added_and_the_page_comes_back_at_it(researcher: Any, draft: str) -> None:
     page = researcher.get(f"{draft}/categories").text
     response = researcher.post(f"{draft}/categories", **hidden(page) | sent(page) | {"act": "add:categories"})
-    assert response.headers["Location"].endswith("#f-categories")
+    assert response.headers["Location"].endswith("#f-categories.2.name")
     assert 'name="categories.2.name"' in researcher.get(f"{draft}/categories").text
 
 

@@ -28,6 +28,7 @@ from spanplat.models import (
 from spanplat.services.campaigns import find_campaign
 from spanplat.services.importing.storing import chunked
 from spanplat.services.revisions import counted
+from spanplat.text.counting import count_of
 
 AT_ONCE = 500
 
@@ -189,7 +190,7 @@ def _annotators(session: Session, chosen: Chosen, first: int) -> tuple[dict[tupl
     if chosen.numbers and chosen.numbers[-1] > len(ordered):
         raise InvalidInput(
             f"there is no {campaign.slug}#{chosen.numbers[-1]}: {campaign.slug!r} has the finished annotations of "
-            f"{len(ordered)} annotators"
+            f"{count_of(len(ordered), 'annotator')}"
         )
     return {key: first + place for place, key in enumerate(named)}, list(named.values())
 

@@ -1,16 +1,120 @@
-// The campaign draft: it saves itself, a colour is chosen or typed, and the words a check expects are taken from its text by selecting
-// them there.
+// The campaign draft: it saves itself, says at its fields what is wrong, keeps the focus where somebody works, and takes the words a check
+// expects from its text.
 
-import { toCodePoints } from "../offsets.js";
+import { markExpected, showExpected } from "./check_text.js";
+import { goToFirstMistake, sayIfNew, showFilled, showMistakes } from "./mistakes.js";
 import { SelfSaving } from "./self_saving.js";
+import { surviveSignOut } from "./signed_out.js";
 
+const PANEL = "#state";
+const panel = () => document.querySelector(PANEL);
 const form = document.getElementById("step-form");
-if (form) new SelfSaving(form, document.getElementById("unsaved"), () => !document.querySelector("#state [data-not-taken]"));
+const said = document.getElementById("said");
+const texts = [...document.querySelectorAll("[data-text-of^='checks.']")];
+const say = (message) => (said.textContent = message);
+
+if (form) begin();
 
 // Going back shows the page as it was left, which others, or a later step, may have changed since.
 addEventListener("pageshow", (event) => event.persisted && location.reload());
+goToPlace();
 
-for (const chooser of document.querySelectorAll("[data-color-of]")) {
+function begin() {
+  const saving = new SelfSaving(form, document.getElementById("unsaved"), {
+    wasTaken: () => !panel().matches("[data-not-taken]"),
+    onRefused: () => goToFirstMistake(panel(), form) || panel().querySelector("[role=alert] :is(a, button)")?.focus(),
+  });
+  said.dataset.last = panel().dataset.said;
+  surviveSignOut(form, panel);
+  document.body.addEventListener("htmx:beforeSwap", keepPanel);
+  document.body.addEventListener("htmx:afterSwap", refresh);
+  document.addEventListener("click", (event) => clicked(event, saving), true); // before the form asks whether it may be left
+  form.addEventListener("keydown", (event) => saveOnEnter(event, saving));
+  for (const chooser of document.querySelectorAll("[data-color-of]")) chooseOrType(chooser);
+  for (const text of texts) markExpected(text, say);
+  showExpected(texts);
+}
+
+/** Who adds, moves or removes a row, or saves, comes back to the element that the address names. */
+function goToPlace() {
+  const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (place && place !== document.activeElement) place.focus();
+}
+
+/** Enter in a line of text saves, and stays there. */
+function saveOnEnter(event, saving) {
+  if (event.key !== "Enter" || event.isComposing || !event.target.matches("input")) return;
+  event.preventDefault();
+  saving.settle();
+}
+
+let left = null;
+
+/** The panel stays where an error is shown in it, and who was in it comes back to where that was. */
+function keepPanel(event) {
+  const { target, xhr } = event.detail;
+  if (!target.matches(PANEL)) return;
+  if (xhr.status >= 400 && xhr.status !== 409) event.detail.swapOverride = "innerHTML";
+  left = target.contains(document.activeElement) ? document.activeElement : null;
+}
+
+function refresh() {
+  const now = panel();
+  showMistakes(now, form);
+  showFilled(now, form);
+  sayIfNew(now, said);
+  markText(now);
+  refreshTexts(now);
+  if (left && !left.isConnected) (sameAs(left, now) ?? now.closest("aside")).focus();
+  left = null;
+}
+
+function sameAs(old, now) {
+  return [...now.querySelectorAll(":is(a, button)")].find((one) => one.textContent === old.textContent && one.href === old.href);
+}
+
+/** The text of the definition has one field, at which the first mistake is told. */
+function markText(now) {
+  const place = document.getElementById("b-yaml");
+  if (!place) return;
+  const isWrong = Boolean(now.querySelector(".problems"));
+  place.textContent = isWrong ? now.dataset.said : "";
+  form.elements.text.toggleAttribute("aria-invalid", isWrong);
+  if (isWrong) form.elements.text.setAttribute("aria-invalid", "true");
+}
+
+/** A check's text follows what is typed; one that stays is not touched, so that what is selected in it stays selected. */
+function refreshTexts(now) {
+  for (const text of texts) {
+    const found = now.querySelector(`[data-found-for="${text.dataset.textOf}"]`)?.textContent ?? "";
+    if (text.textContent !== found) text.textContent = found;
+  }
+  showExpected(texts);
+}
+
+function clicked(event, saving) {
+  const line = event.target.closest("[data-line]");
+  if (line) return goToLine(event, form.elements.text, Number(line.dataset.line));
+  if (event.target.closest("[data-drops]")) return saving.forget();
+  const over = event.target.closest("[name=over]");
+  if (!over) return;
+  event.preventDefault();
+  form.elements.revision.value = over.value;
+  form.dispatchEvent(new Event("change"));
+  said.dataset.last = "";
+  form.querySelector("#save").focus();
+}
+
+function goToLine(event, text, line) {
+  event.preventDefault();
+  const lines = text.value.split("\n");
+  const start = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0);
+  text.focus();
+  text.setSelectionRange(start, start + (lines[line - 1] ?? "").length);
+  text.scrollTop = (text.scrollHeight / lines.length) * Math.max(0, line - 5);
+}
+
+function chooseOrType(chooser) {
   const text = document.getElementById(chooser.dataset.colorOf);
   chooser.addEventListener("input", () => {
     text.value = chooser.value;
@@ -19,45 +123,4 @@ for (const chooser of document.querySelectorAll("[data-color-of]")) {
   text.addEventListener("input", () => {
     if (/^#[0-9a-f]{6}$/i.test(text.value)) chooser.value = text.value;
   });
-}
-
-// A check's text follows what is typed; one that stays is not touched, so that what is selected in it stays selected.
-document.body.addEventListener("htmx:afterSwap", () => {
-  for (const text of document.querySelectorAll("[data-text-of^='checks.']")) {
-    const found = document.querySelector(`[data-found-for="${text.dataset.textOf}"]`)?.textContent ?? "";
-    if (text.textContent !== found) text.textContent = found;
-  }
-});
-
-for (const button of document.querySelectorAll("[data-expect]")) {
-  const text = document.querySelector(`[data-text-of="${button.dataset.expect}"]`);
-  button.hidden = false;
-  button.addEventListener("mousedown", (event) => event.preventDefault()); // the selection stays
-  button.addEventListener("click", () => expectSelection(button.dataset.expect, text));
-}
-
-/** Write what is selected in a check's text into the fields of its expected span. */
-function expectSelection(name, text) {
-  const selection = getSelection();
-  if (selection.isCollapsed || !text.contains(selection.anchorNode) || !text.contains(selection.focusNode)) return;
-  const range = selection.getRangeAt(0);
-  const before = document.createRange();
-  before.setStart(text, 0);
-  before.setEnd(range.startContainer, range.startOffset);
-  const start = toCodePoints(text.textContent, before.toString().length);
-  const quote = range.toString();
-  const end = start + toCodePoints(quote, quote.length);
-  const place = emptyPlace(name);
-  if (!place) return;
-  for (const [field, value] of Object.entries({ quote, start, end })) {
-    document.getElementById(`f-${place}.${field}`).value = value;
-  }
-  document.getElementById(`f-${place}.quote`).dispatchEvent(new Event("change", { bubbles: true }));
-}
-
-/** The expected span that is filled in next: of a gold check the first without words, else the only one. */
-function emptyPlace(name) {
-  const quotes = [...document.querySelectorAll(`[id^="f-${name}."][id$=".quote"]`)];
-  const chosen = quotes.find((field) => !field.value) ?? quotes.at(-1);
-  return chosen?.id.slice("f-".length, -".quote".length);
 }

@@ -15,10 +15,12 @@ export class SelfSaving {
   /**
    * @param {HTMLFormElement} form one that htmx sends when it changes
    * @param {HTMLElement} notice shown while something is not stored
-   * @param {() => boolean} wasTaken whether the answer that was just shown took everything over
+   * @param {object} further
+   * @param {() => boolean} further.wasTaken whether the answer that was just shown took everything over
+   * @param {() => void} [further.onRefused] called when somebody wanted to leave and stays, because something was not taken over
    */
-  constructor(form, notice, wasTaken) {
-    Object.assign(this, { form, notice, wasTaken });
+  constructor(form, notice, { wasTaken, onRefused = () => {} }) {
+    Object.assign(this, { form, notice, wasTaken, onRefused });
     for (const kind of ["input", "change"]) form.addEventListener(kind, (event) => event.target !== form && this.#changed());
     form.addEventListener("htmx:beforeRequest", () => this.#sending());
     form.addEventListener("htmx:afterRequest", (event) => this.#answered(event.detail.successful));
@@ -31,6 +33,12 @@ export class SelfSaving {
 
   get isSettled() {
     return this.#stored === this.#changes && !this.#inFlight;
+  }
+
+  /** Let what is not stored go: the page is left for another. */
+  forget() {
+    this.#stored = this.#changes;
+    this.#inFlight = false;
   }
 
   /** Wait until everything is stored; false if something could not be. */
@@ -91,5 +99,6 @@ export class SelfSaving {
     this.#leave = null;
     this.#refused = isStored ? null : this.#changes;
     if (isStored) chosen();
+    else this.onRefused();
   }
 }

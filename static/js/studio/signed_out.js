@@ -1,0 +1,29 @@
+// Whoever is signed out in the middle keeps the page with what was typed: they sign in on another page, come back and go on.
+
+/**
+ * @param {HTMLFormElement} form
+ * @param {() => HTMLElement} panel
+ */
+export function surviveSignOut(form, panel) {
+  let isOut = false;
+  document.body.addEventListener("htmx:beforeOnLoad", (event) => {
+    const { elt, xhr } = event.detail;
+    if (elt !== form || ![400, 401].includes(xhr.status)) return;
+    event.preventDefault(); // the page is not left for the sign-in
+    isOut = true;
+    panel().replaceChildren(document.getElementById("signed-out").content.cloneNode(true));
+  });
+  // Who comes back from signing in has another session, whose forms carry another token.
+  addEventListener("focus", () => isOut && goOn());
+  document.addEventListener("click", (event) => event.target.closest("[data-go-on]") && goOn());
+
+  async function goOn() {
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const token = page.querySelector("#step-form [name=csrf_token]")?.value;
+    if (!token) return;
+    isOut = false;
+    for (const field of document.querySelectorAll("[name=csrf_token]")) field.value = token;
+    form.dispatchEvent(new Event("change"));
+  }
+}
