@@ -73,7 +73,7 @@ def examine(session: Session, text: str) -> Examination:
     try:
         source = parse_yaml(text)
     except InvalidInput as error:
-        return Examination([DefinitionProblem((), str(error).removeprefix("definition: "))])
+        return Examination([_unreadable(str(error))])
     if not isinstance(source.value, dict):
         return Examination([DefinitionProblem((), "a campaign definition is a mapping (slug: …, title: …)")])
     problems = find_problems(source)
@@ -87,6 +87,13 @@ def examine(session: Session, text: str) -> Examination:
     except InvalidInput as error:
         return Examination([DefinitionProblem((), str(error))], definition)
     return Examination((), definition, plan, figures_of(plan))
+
+
+def _unreadable(message: str) -> DefinitionProblem:
+    """Take the line out of a message about a text that cannot be read."""
+    found = re.match(r"definition:(?:(\d+):)? ", message)
+    line = int(found[1]) if found and found[1] else None
+    return DefinitionProblem((), message[found.end() :] if found else message, line)
 
 
 def figures_of(plan: CampaignPlan) -> PlanFigures:
