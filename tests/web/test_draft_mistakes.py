@@ -1,6 +1,7 @@
 """Wrong input in the campaign wizard: said at its field, to everybody, and nothing that was typed is lost."""
 
 import re
+from collections.abc import Mapping
 from html import unescape
 from typing import Any
 
@@ -11,11 +12,13 @@ from spanplat.services.draft_forms import fill_in
 from tests.web.test_drafts import hidden, sent
 
 
-def fill(researcher: Any, address: str, *, htmx: bool = False, **changes: str) -> Any:
+def fill(
+    researcher: Any, address: str, named: Mapping[str, str] | None = None, *, htmx: bool = False, **changes: str
+) -> Any:
     """Send a step as it stands but for some controls, whose dots are written as two underscores."""
     page = researcher.get(address).text
     typed = {name.replace("__", "."): value for name, value in changes.items()}
-    return researcher.post(address, htmx=htmx, **hidden(page) | sent(page) | typed)
+    return researcher.post(address, htmx=htmx, **hidden(page) | sent(page) | typed | dict(named or {}))
 
 
 def field(page: str, name: str) -> str:
@@ -49,7 +52,7 @@ def test_a_mistake_is_said_at_its_field_and_saving_leads_there(
     researcher: Any, copy: str, wrong: tuple[str, ...]
 ) -> None:
     step, name, typed, message = wrong
-    saved = fill(researcher, f"{copy}/{step}", **{name: typed, "go": step})
+    saved = fill(researcher, f"{copy}/{step}", {name: typed, "go": step})
     assert saved.headers["Location"] == f"{copy}/{step}#f-{name}"
     page = researcher.get(f"{copy}/{step}").text
     assert message in said_at(page, name)
@@ -79,7 +82,7 @@ def test_what_cannot_be_a_value_keeps_what_was_typed_and_what_was_stored(
 ) -> None:
     step, name, typed, message = wrong
     before = sent(researcher.get(f"{copy}/text").text)["text"]
-    refused = fill(researcher, f"{copy}/{step}", **{name: typed, "go": "review"})
+    refused = fill(researcher, f"{copy}/{step}", {name: typed, "go": "review"})
     assert refused.status_code == 422
     assert message in said_at(refused.text, name)
     assert 'aria-invalid="true"' in field(refused.text, name)
@@ -87,7 +90,7 @@ def test_what_cannot_be_a_value_keeps_what_was_typed_and_what_was_stored(
     assert len(said_at(refused.text, name)) < 200, "a message does not repeat all of it"
     after = sent(researcher.get(f"{copy}/text").text)["text"]
     assert YamlText(after).content == YamlText(before).content
-    panel = fill(researcher, f"{copy}/{step}", htmx=True, **{name: typed}).text
+    panel = fill(researcher, f"{copy}/{step}", {name: typed}, htmx=True).text
     assert "data-not-taken" in panel
     assert f'data-at="f-{name}"' in panel
 
@@ -227,7 +230,7 @@ def test_a_protocol_shows_its_values_in_the_fields_that_it_fills(researcher: Any
     start = researcher.post("/admin/drafts", start="starter:data-to-text-llm").headers["Location"]
     step = start.rpartition("/")[0] + "/model"
     assert sent(researcher.get(step).text)["model.repeats"] == "1"
-    panel = fill(researcher, step, htmx=True, **{"model.protocol": "three-seeds"}).text
+    panel = fill(researcher, step, {"model.protocol": "three-seeds"}, htmx=True).text
     assert '<p data-fills="model.repeats">3</p>' in panel
     page = researcher.get(step).text
     assert sent(page)["model.repeats"] == ""
@@ -239,12 +242,12 @@ def test_a_protocol_shows_its_values_in_the_fields_that_it_fills(researcher: Any
     assert sent(researcher.get(start.rpartition("/")[0] + "/text").text)["text"] == before, (
         "what is shown is not stated"
     )
-    fill(researcher, step, **{"model.protocol": "reasoning"})
+    fill(researcher, step, {"model.protocol": "reasoning"})
     page = researcher.get(step).text
     assert "checked disabled" in field(page, "model.final_instructions")
     assert 'placeholder="1800"' in field(page, "model.timeout")
     assert re.search(r'data-filled-at="model.reasoning">By the protocol: <span>effort medium, budget 4096', page)
-    fill(researcher, step, **{"model.protocol": ""})
+    fill(researcher, step, {"model.protocol": ""})
     page = researcher.get(step).text
     assert sent(page)["model.repeats"] == "1"
     assert "disabled" not in field(page, "model.final_instructions")
