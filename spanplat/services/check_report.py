@@ -3,13 +3,14 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from spanplat.metrics.proportions import difference_of_shares
-from spanplat.models import Annotator, Assignment, Campaign, CheckResult
+from spanplat.models import Annotator, Assignment, Batch, Campaign, CheckResult
 from spanplat.services.definitions import definition_of
 
 PARTS = {"must_mark": ("marked", "region_marked", "category_right"), "must_abstain": ("abstained",)}
@@ -59,9 +60,12 @@ class ScreenedOut:
     """Who was screened out, and by what."""
 
     pseudonym: str
-    batch_id: int
+    batch: int
+    """Number of the batch in which it happened."""
     failed: Sequence[str]
     """Names of the failed checks that screen out."""
+    began_at: datetime | None
+    """When they got the batch."""
 
 
 def report_checks(session: Session, campaign: Campaign) -> CheckReport:
@@ -115,12 +119,13 @@ def list_screened_out(session: Session, campaign: Campaign) -> list[ScreenedOut]
     ):
         failed[assignment_id].append(name)
     rows = session.execute(
-        select(Annotator.pseudonym, Assignment.batch_id, Assignment.id)
+        select(Annotator.pseudonym, Batch.number, Assignment.id, Assignment.claimed_at)
         .join(Assignment, Assignment.annotator_id == Annotator.id)
+        .join(Batch, Batch.id == Assignment.batch_id)
         .where(Assignment.campaign_id == campaign.id, Assignment.outcome == "screened_out")
         .order_by(Assignment.id)
     )
-    return [ScreenedOut(pseudonym, batch_id, failed[assignment_id]) for pseudonym, batch_id, assignment_id in rows]
+    return [ScreenedOut(pseudonym, batch, failed[seat], began_at) for pseudonym, batch, seat, began_at in rows]
 
 
 def _figures(name: str, kind: str, on_fail: str, results: Sequence[CheckResult]) -> CheckFigures:

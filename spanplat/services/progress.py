@@ -268,7 +268,7 @@ def count_batches(session: Session, campaign: Campaign) -> int:
     return session.scalar(select(func.count()).select_from(Batch).where(Batch.campaign_id == campaign.id)) or 0
 
 
-def list_unplaced(session: Session, campaign: Campaign, *, offset: int = 0, limit: int = 50) -> list[Unplaced]:
+def list_unplaced(session: Session, campaign: Campaign, *, offset: int = 0, limit: int | None = 50) -> list[Unplaced]:
     """Return what an import or a model gave that has no place in the data, oldest first."""
     found = (
         select(Unplaced).where(Unplaced.campaign_id == campaign.id).order_by(Unplaced.id).offset(offset).limit(limit)

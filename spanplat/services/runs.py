@@ -45,7 +45,10 @@ REPORT_SECONDS = 0.25
 ESTIMATED_FROM = 500
 """Items whose prompts are looked at for an estimate."""
 
-__all__ = ["RunReport", "cancel_batches", "estimate_run", "run_campaign", "to_the_end"]
+__all__ = ["KEPT", "RunReport", "cancel_batches", "estimate_run", "run_campaign", "stops_at_ceiling", "to_the_end"]
+
+KEPT = "stopped, what was answered is kept: "
+"""What stands before the reason in the message of a run that the provider ended."""
 
 T = TypeVar("T")
 
@@ -208,6 +211,24 @@ def estimate_run(session: Session, campaign: Campaign, *, looked_at: int = 40) -
     return _estimate(session, _plan(session, campaign.slug), looked_at)
 
 
+def stops_at_ceiling(session: Session, campaign: Campaign) -> bool:
+    """Tell whether the next call might cost more than is left under the campaign's ceiling, so that a run would ask nothing.
+
+    Raises
+    ------
+    InvalidInput, Conflict
+        If the campaign could not be run.
+    """
+    plan = _plan(session, campaign.slug)
+    if plan.ceiling is None:
+        return False
+    keys = waiting.open_questions(session, campaign.id, datetime.now(UTC)).free[:1]
+    asked = waiting.load_questions(session, plan.definition, keys)
+    wanted = [prepare(plan.dialogue, question, plan.reply_tokens) for question in asked]
+    affordable, reserved = plan.affordable(session, wanted)
+    return bool(wanted) and not affordable and not reserved
+
+
 def _dry_run(session: Session, plan: RunPlan) -> RunReport:
     left = waiting.open_questions(session, plan.campaign.id, datetime.now(UTC)).all
     # Only looking tells which items a consolidator need not be asked about.
@@ -282,9 +303,7 @@ class _Run:
         if self._raised is not None:
             raise self._raised
         if self._hopeless is not None:
-            raise Unavailable(
-                f"the run of {self._plan.campaign.slug} stopped, what was answered is kept: {self._hopeless}"
-            )
+            raise Unavailable(f"the run of {self._plan.campaign.slug} {KEPT}{self._hopeless}")
         with self._database.reading() as session:
             left = waiting.open_questions(session, self._plan.campaign.id, self._since).all
         report = self._report(why)

@@ -62,7 +62,7 @@ def page_data(
         "pairs": definition.item.kind == "pair",
         "severities": [_named(level) for level in definition.severities],
         "questions": [_question(question, group) for question in definition.questions],
-        "items": [asdict(state) for state in items],
+        "items": [_item(state) for state in items],
         "current": current,
         "practice": None if practice is None else {"number": practice, "total": len(definition.practice)},
     }
@@ -81,6 +81,11 @@ def page_language(definition: CampaignDefinition) -> str:
 def direction_of(language: str) -> str:
     """Return ``ltr`` or ``rtl``."""
     return str(Locale.parse(language, sep="-").text_direction)
+
+
+def _item(state: ItemState) -> int | dict[str, Any]:
+    """Return an item of the strip: its position alone where nobody has touched it, for a batch may hold a thousand."""
+    return state.position if state.status == "new" and state.revision == 0 else asdict(state)
 
 
 def _named(entry: Any) -> dict[str, str]:

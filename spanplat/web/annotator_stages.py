@@ -174,6 +174,7 @@ def marking_page(
         "work.html",
         **instructions(definition),
         page=data,
+        states=states,
         source_html=source_html,
         page_json=htmlsafe_json_dumps(data, dumps=_dump_in_order),
         script_strings=_script_strings(language),

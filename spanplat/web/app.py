@@ -51,6 +51,7 @@ from spanplat.web import (
     practice,
     preview,
     prompts,
+    run_view,
     runs,
     second_factor,
     sentinels,
@@ -161,6 +162,7 @@ def create_app(settings: Settings, database: Database | None = None) -> Flask:
     errors.init_app(app)
     formatting.init_app(app)
     names.init_app(app)
+    run_view.init_app(app)
     definition_names.init_app(app)
     audit_names.init_app(app)
     for module in PAGES:

@@ -40,6 +40,7 @@ VERBS: Mapping[str, Any] = {
     "user.second_factor_off": _("switched the second factor off"),
     "user.second_factor_on": _("switched the second factor on"),
     "user.second_factor_reset": _("reset the second factor"),
+    "user.signed_in": _("signed in"),
     "user.signed_out_everywhere": _("ended all sessions"),
     "work.deleted": _("deleted somebody’s work"),
     "work.replaced": _("set somebody’s work aside"),

@@ -1,6 +1,5 @@
 """A campaign's pages: progress, statistics, what could not be placed, definition, export."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from flask import Blueprint, Response, current_app, make_response, redirect, render_template, request, url_for
@@ -12,7 +11,6 @@ from spanplat.platforms.rules import lint
 from spanplat.services.amendments import definition_text, list_amendments
 from spanplat.services.campaigns import find_campaign, set_status, start_link
 from spanplat.services.definitions import definition_of
-from spanplat.services.model_runs.estimates import Estimate
 from spanplat.services.model_runs.figures import list_failed, run_figures
 from spanplat.services.placements import Placements, count_placements
 from spanplat.services.progress import (
@@ -23,18 +21,16 @@ from spanplat.services.progress import (
     list_unplaced,
 )
 from spanplat.services.prompt_inputs import inputs_state
-from spanplat.services.runs import estimate_run
 from spanplat.services.suggestions import explain_suggestions
-from spanplat.web.address import stretch_of
 from spanplat.web.batch_table import BATCHES, batches_file, view_batches
 from spanplat.web.downloads import table_file
 from spanplat.web.policy import policy
 from spanplat.web.representation import is_htmx, unless_unchanged
+from spanplat.web.run_view import outlook_of
 from spanplat.web.session import reading, transaction
+from spanplat.web.unplaced_table import UNPLACED, quote_of, unplaced_file, view_unplaced
 
 blueprint = Blueprint("campaigns", __name__, url_prefix="/admin/campaigns/<slug>")
-
-UNPLACED_PER_PAGE = 50
 
 
 @blueprint.get("")
@@ -62,7 +58,7 @@ def show(slug: str) -> Response:
             placements=_placements(campaign),
             not_suggested=_not_suggested(campaign),
             model=definition_of(campaign).model,
-            outlook=_outlook(campaign, progress),
+            outlook=None if is_htmx() else outlook_of(campaign, progress),
             inputs=inputs_state(session, definition_of(campaign)) if is_model else "same",
         )
     )
@@ -76,25 +72,6 @@ def batches_table(slug: str, name: str) -> Response:
     return table_file({"batches": batches_file(found)}, name)
 
 
-@dataclass(frozen=True)
-class Outlook:
-    """What running the model now would take, or why it cannot be run."""
-
-    estimate: Estimate | None = None
-    problem: str = ""
-
-
-def _outlook(campaign: Campaign, progress: CampaignProgress) -> Outlook | None:
-    """Return what a run would take; None while there is one, when nothing is left, and for the part of the page that is live."""
-    is_open = campaign.kind == "llm" and campaign.status == CampaignStatus.OPEN
-    if not is_open or progress.is_running or progress.is_finished or is_htmx():
-        return None
-    try:
-        return Outlook(estimate_run(reading(), campaign))
-    except InvalidInput as error:
-        return Outlook(problem=str(error))
-
-
 @blueprint.get("/unplaced")
 @policy("viewer")
 def unplaced(slug: str) -> str:
@@ -102,17 +79,23 @@ def unplaced(slug: str) -> str:
     session = reading()
     campaign = find_campaign(session, slug)
     reasons = count_unplaced(session, campaign)
-    shown = stretch_of(sum(count for _kind, _reason, count in reasons), UNPLACED_PER_PAGE)
     return render_template(
-        "campaign/unplaced.html",
+        "campaign/_records.html" if is_htmx() else "campaign/unplaced.html",
         campaign=campaign,
         progress=progress_of(campaign),
         reasons=reasons,
         placements=_placements(campaign),
-        records=list_unplaced(session, campaign, offset=shown.first, limit=UNPLACED_PER_PAGE),
-        page=shown.page,
-        pages=shown.pages,
+        table=view_unplaced(session, campaign, sum(count for _kind, _reason, count in reasons)),
+        quote_of=quote_of,
     )
+
+
+@blueprint.get("/unplaced/table/<name>")
+@policy("viewer")
+def unplaced_table(slug: str, name: str) -> Response:
+    """Return the records that the page with the same address shows on all its pages, as a file."""
+    records = list_unplaced(reading(), find_campaign(reading(), slug), limit=None)
+    return table_file({"unplaced": unplaced_file(UNPLACED.choose(records, UNPLACED.query()))}, name)
 
 
 @blueprint.get("/definition")

@@ -23,13 +23,13 @@ from spanplat.services.qualifying import (
     standings_by_annotator,
 )
 from spanplat.services.reviewing import approvals_file, rejections_file
-from spanplat.web.address import stretch_of
 from spanplat.web.campaigns import progress_of
 from spanplat.web.crowd_table import CANDIDATES, PEOPLE, Standing, candidates_file, people_file
 from spanplat.web.downloads import table_file
 from spanplat.web.measures import MEASURE_TITLES
 from spanplat.web.policy import policy
 from spanplat.web.representation import is_htmx, unless_unchanged
+from spanplat.web.screening_table import SCREENED_OUT, screened_out_file
 from spanplat.web.session import reading, transaction
 from spanplat.web.sorted_tables import Place
 
@@ -82,19 +82,25 @@ def checks(slug: str) -> Response:
     """Show how each check went, and what the platform's rules say about the definition."""
     campaign = find_campaign(reading(), slug)
     screened_out = list_screened_out(reading(), campaign)
-    shown = stretch_of(len(screened_out), PEOPLE_PER_PAGE)
     return unless_unchanged(
         render_template(
             "campaign/_checks.html" if is_htmx() else "campaign/checks.html",
             campaign=campaign,
             progress=progress_of(campaign),
             report=report_checks(reading(), campaign),
-            screened_out=screened_out[shown.first : shown.first + PEOPLE_PER_PAGE],
-            shown=shown,
+            table=SCREENED_OUT.view("checks", Place("crowd.checks", {"slug": slug}), screened_out, PEOPLE_PER_PAGE),
             parts=list(dict.fromkeys(part for parts in PARTS.values() for part in parts)),
             findings=lint(definition_of(campaign)),
         )
     )
+
+
+@blueprint.get("/checks/table/<name>")
+@policy("viewer")
+def screened_out_table(slug: str, name: str) -> Response:
+    """Return everybody screened out whom the page with the same address shows on all its pages, by pseudonym, as a file."""
+    found = SCREENED_OUT.choose(list_screened_out(reading(), find_campaign(reading(), slug)), SCREENED_OUT.query())
+    return table_file({"screened-out": screened_out_file(found)}, name)
 
 
 @blueprint.get("/qualification")

@@ -15,6 +15,7 @@ from spanplat.models import (
     Annotator,
     Assignment,
     AssignmentStatus,
+    Batch,
     BatchItem,
     CampaignStatus,
     CheckResult,
@@ -273,6 +274,41 @@ def test_groups_stand_beside_each_other_with_the_test_of_their_difference(app: F
     page = re.sub(r"<[^>]+>|\s+", " ", signed_in(Role.VIEWER).get("/admin/campaigns/grouped/checks").text)
     assert re.search(r"a passed +b passed +p of the difference", page)
     assert re.search(r"\b0\.0.% +0/4 +100\.0.% +4/4 +0\.029", page), page[-900:]
+
+
+def test_who_was_screened_out_is_ordered_and_found_and_downloaded_so(app: Flask, signed_in: SignedIn) -> None:
+    _make(app)
+    database: Database = app.extensions["spanplat_database"]
+    with database.transaction() as session:
+        campaign = find_campaign(session, "ruled")
+        batch = session.scalars(select(Batch).where(Batch.campaign_id == campaign.id)).first()
+        assert batch is not None
+        item = session.scalars(select(BatchItem.item_id).where(BatchItem.batch_id == batch.id)).first()
+        for number in range(102):
+            person = Annotator(
+                kind="human", source="prolific", external_id=f"o{number}", pseudonym=f"p-out-{number:03}"
+            )
+            session.add(person)
+            session.flush()
+            seat = Assignment(campaign_id=campaign.id, batch_id=batch.id, slot=100 + number, status="returned")
+            seat.annotator_id, seat.outcome = person.id, "screened_out"
+            session.add(seat)
+            session.flush()
+            name = "flying-ferry"
+            session.add(CheckResult(assignment_id=seat.id, item_id=item, name=name, kind="gold", passed=False))
+    client = signed_in(Role.VIEWER)
+    page = "/admin/campaigns/ruled/checks"
+    names = re.compile(r'<th scope="row"><code>(p-out-\d+)</code>')
+    assert names.findall(client.get(page).text) == [f"p-out-{number:03}" for number in range(100)]
+    shown = client.get(f"{page}?sort=annotator-&find=ferry", HX_Request="true").text
+    assert names.findall(shown)[:2] == ["p-out-101", "p-out-100"]
+    assert "102 of 102" in shown
+    assert f'hx-get="{page}?sort=annotator-&amp;find=ferry"' in shown
+    assert f'<a rel="next" href="{page}?sort=annotator-&amp;find=ferry&amp;page=2">' in shown
+    lines = client.get(f"{page}/table/screened-out?sort=annotator-&find=ferry").text.splitlines()
+    assert (len(lines), lines[1].split(",")[::2]) == (103, ["p-out-101", "flying-ferry"])
+    assert "Nobody here fits these words." in client.get(f"{page}?find=nobody+at+all").text
+    assert client.get(f"{page}?sort=salary").status_code == 422
 
 
 def _come_and_go(app: Flask, person: str) -> None:

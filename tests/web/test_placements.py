@@ -1,5 +1,6 @@
 """Where a model's quotes went, on its campaign's pages."""
 
+import re
 from typing import Any
 
 from sqlalchemy import func, select
@@ -41,3 +42,28 @@ def test_the_share_of_quotes_without_a_place_is_shown_with_rules_and_reasons(res
 def test_what_people_fill_has_no_quotes(researcher: Any) -> None:
     assert "Quotes not placed" not in researcher.get(PEOPLE).text
     assert "quotes have no place" not in researcher.get(f"{PEOPLE}/unplaced").text
+
+
+def test_records_are_ordered_and_found_on_all_pages_and_downloaded_so(researcher: Any, demo: Database) -> None:
+    with demo.transaction() as session:
+        campaign = session.scalars(select(Campaign).where(Campaign.slug == "demo-overlap")).one()
+        quotes = [f"quote {number:03}" for number in range(120)]
+        session.add_all(
+            Unplaced(campaign_id=campaign.id, kind="span", record={"text": quote, "more": "kept"}, reason="odd")
+            for quote in quotes
+        )
+        session.add(Unplaced(campaign_id=campaign.id, kind="annotation", record={}, reason="no such output"))
+    plain, second = (researcher.get(f"{MODEL}/unplaced?page={page}").text for page in (1, 2))
+    assert re.findall(r"<q>(.*?)</q>", plain) == quotes[:50]
+    assert re.findall(r"<q>(.*?)</q>", second) == quotes[50:100]
+    shown = researcher.get(f"{MODEL}/unplaced?sort=quote-&find=QUOTE", HX_Request="true").text
+    assert shown.startswith('<div id="records"')
+    assert re.findall(r"<q>(.*?)</q>", shown) == quotes[:-51:-1]
+    assert "120 of 121" in shown
+    assert f'<a rel="next" href="{MODEL}/unplaced?sort=quote-&amp;find=QUOTE&amp;page=2">' in shown
+    last = researcher.get(f"{MODEL}/unplaced?sort=quote&page=3").text
+    assert "no such output" in last.rpartition("quote 119")[2], "what has no quote comes last"
+    lines = researcher.get(f"{MODEL}/unplaced/table/unplaced?sort=quote-&find=quote").text.splitlines()
+    assert (len(lines), lines[0], lines[1]) == (121, "quote,what,reason", "quote 119,span,odd")
+    assert "No record fits these words." in researcher.get(f"{MODEL}/unplaced?find=nothing+at+all").text
+    assert researcher.get(f"{MODEL}/unplaced?sort=colour").status_code == 422

@@ -207,7 +207,7 @@ class Batching:
                 await self._stop(external)
                 state = await self.provider.batch_state(external)
             if not state.ended:
-                self._update(batch.id, done=state.done)
+                self._update(batch.id, done=state.done, error=None)
                 return
             await self._store_results(batch, external, state)
         except CallFailed as failure:
@@ -220,6 +220,8 @@ class Batching:
                 ) from failure
             elif not isinstance(decide(failure, 1, attempts=2, jitter=0.0), AskAgain):
                 raise Unavailable(f"the provider says nothing of a batch: {failure}") from failure
+            elif batch.external_id is not None:  # without one, an error would say that it was never handed in
+                self._update(batch.id, error=str(failure))
 
     async def _stop(self, external: str) -> None:
         try:

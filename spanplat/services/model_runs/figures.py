@@ -1,7 +1,9 @@
 """How far a model campaign is, what it has cost, and what failed: for its page, and for whoever compares annotators."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import case, func, or_, select
 from sqlalchemy.orm import Session
@@ -29,6 +31,8 @@ from spanplat.models import (
 from spanplat.services.model_runs.calls import CallSums, count_calls, sum_calls
 
 RATE_OVER = timedelta(seconds=60)
+MOST_OF_REPLY = 300
+"""Characters of a reply that are shown of an item that failed."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,8 @@ class FailedItem:
     system: str
     repeat: int
     error: str
+    reply: str
+    """The beginning of what the model wrote last; empty where it wrote nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +70,10 @@ class RunFigures(CallSums):
     """Items of these that a batch at the provider holds."""
     batches: int
     """Batches that the provider has not ended."""
+    silence: str | None
+    """Why nothing was heard of such a batch when the provider was asked last; None where it answered."""
+    is_stopping: bool
+    """Whether the provider is being asked to stop them."""
     not_cancelled: str | None
     """Why the provider could not be asked to stop them; None where it could, or was not to be asked."""
     per_minute: float
@@ -108,6 +118,8 @@ def run_figures(session: Session, campaign: Campaign, now: datetime) -> RunFigur
         left=max(0, _promised(session, campaign.id) - answered - failed),
         submitted=states.get(ClaimState.SUBMITTED, 0),
         batches=batches,
+        silence=_why_silent(session, campaign.id) if batches else None,
+        is_stopping=bool(batches) and _cancelling(session, campaign.slug)[0] in (JobState.QUEUED, JobState.RUNNING),
         not_cancelled=_why_not_cancelled(session, campaign.slug) if batches else None,
         per_minute=recent * 60 / RATE_OVER.total_seconds(),
         **asdict(sum_calls(session, Completion, own)),
@@ -118,8 +130,10 @@ def run_figures(session: Session, campaign: Campaign, now: datetime) -> RunFigur
 
 def list_failed(session: Session, campaign: Campaign, *, limit: int = 50) -> list[FailedItem]:
     """Return items that were given up, each with its last error."""
+    same = (Completion.assignment_id == ModelClaim.assignment_id, Completion.item_id == ModelClaim.item_id)
+    last = select(Completion.response).where(*same).order_by(Completion.id.desc()).limit(1).scalar_subquery()
     rows = session.execute(
-        select(Dataset.slug, Example.split, Example.key, System.slug, Assignment.repeat, ModelClaim.error)
+        select(Dataset.slug, Example.split, Example.key, System.slug, Assignment.repeat, ModelClaim.error, last)
         .select_from(ModelClaim)
         .join(Assignment, Assignment.id == ModelClaim.assignment_id)
         .join(ItemOutput, (ItemOutput.item_id == ModelClaim.item_id) & (ItemOutput.position == 0))
@@ -131,7 +145,7 @@ def list_failed(session: Session, campaign: Campaign, *, limit: int = 50) -> lis
         .order_by(ModelClaim.assignment_id, ModelClaim.item_id)
         .limit(limit)
     )
-    return [FailedItem(*row[:5], row[5] or "") for row in rows]
+    return [FailedItem(*row[:5], row[5] or "", _beginning(row[6])) for row in rows]
 
 
 def cancelling_key(slug: str) -> str:
@@ -139,14 +153,31 @@ def cancelling_key(slug: str) -> str:
     return f"cancel-batches:{slug}:"
 
 
-def _why_not_cancelled(session: Session, slug: str) -> str | None:
+def _beginning(response: Mapping[str, Any] | None) -> str:
+    content = str((response or {}).get("content") or "").strip()
+    return content if len(content) <= MOST_OF_REPLY else f"{content[:MOST_OF_REPLY]} …"
+
+
+def _cancelling(session: Session, slug: str) -> tuple[str, str | None]:
+    """Return state and error of the last job that has batches cancelled; an empty state where there was none."""
     last = (
         select(Job.state, Job.error)
         .where(Job.key.startswith(cancelling_key(slug), autoescape=True))
         .order_by(Job.id.desc())
     )
     found = session.execute(last.limit(1)).one_or_none()
-    return found.error if found is not None and found.state == JobState.FAILED else None
+    return ("", None) if found is None else (found.state, found.error)
+
+
+def _why_not_cancelled(session: Session, slug: str) -> str | None:
+    state, error = _cancelling(session, slug)
+    return error if state == JobState.FAILED else None
+
+
+def _why_silent(session: Session, campaign_id: int) -> str | None:
+    under_way = (ModelBatch.campaign_id == campaign_id, ModelBatch.ended_at.is_(None))
+    heard = (ModelBatch.external_id.is_not(None), ModelBatch.error.is_not(None))
+    return session.scalar(select(ModelBatch.error).where(*under_way, *heard).order_by(ModelBatch.id.desc()).limit(1))
 
 
 def _answers(session: Session, campaign_id: int, now: datetime) -> tuple[int, int]:

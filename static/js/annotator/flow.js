@@ -1,5 +1,6 @@
 // From item to item: the numbered strip, back and next, what is still missing, the review before submitting, and the source beside the text.
 
+import { statesOf } from "./items.js";
 import { listMissing, QuestionForm } from "./questions.js";
 import { SourcePane } from "./source.js";
 import { Stopwatch } from "./stopwatch.js";
@@ -20,8 +21,8 @@ export class Flow {
   constructor(desk) {
     const { campaign } = desk;
     this.desk = desk;
-    this.items = new Map(campaign.items.map((item) => [item.position, { ...item }]));
-    this.order = campaign.items.map((item) => item.position);
+    this.items = new Map(statesOf(campaign.items).map((item) => [item.position, item]));
+    this.order = [...this.items.keys()];
     this.form = new QuestionForm(byId("questions"), campaign.questions, desk.store);
     this.source = new SourcePane(desk);
     desk.stopwatch = new Stopwatch();

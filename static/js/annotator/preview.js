@@ -1,6 +1,8 @@
 // A researcher's preview: the server checks and answers saves, but stores nothing. What it would have stored stays in this tab.
 // Runs before main.js, which notices nothing of it.
 
+import { statesOf } from "./items.js";
+
 const source = document.getElementById("campaign");
 if (source) keepWork(JSON.parse(source.textContent));
 
@@ -12,7 +14,7 @@ function keepWork(campaign) {
   const kept = (position) => JSON.parse(sessionStorage.getItem(prefix + position) ?? "{}");
   const keep = (position, work) => sessionStorage.setItem(prefix + position, JSON.stringify(work));
 
-  const items = campaign.items.map((item) => {
+  const items = statesOf(campaign.items).map((item) => {
     const { status, revision } = kept(item.position);
     return revision ? { ...item, status, revision } : item;
   });

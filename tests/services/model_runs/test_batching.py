@@ -12,12 +12,13 @@ from spanplat.db import Database
 from spanplat.errors import Unavailable
 from spanplat.models import Annotation, CampaignStatus, ClaimState, Completion, JobState, ModelBatch, ModelClaim, Span
 from spanplat.services import jobs
-from spanplat.services.campaigns import set_status
+from spanplat.services.campaigns import find_campaign, set_status
 from spanplat.services.model_runs import batching
+from spanplat.services.model_runs.figures import run_figures
 from spanplat.services.runs import cancel_batches, run_campaign
 from spanplat.worker.handlers import HANDLERS
 from spanplat.worker.performing import Performer
-from tests.services.model_runs.conftest import OUTPUTS, QuickClock, create_study, store_outputs
+from tests.services.model_runs.conftest import KEY, OUTPUTS, QuickClock, create_study, store_outputs
 from tests.standin.script import PRICE_IN, PRICE_OUT, Call, Reply, Trouble, always
 from tests.standin.server import StandIn
 
@@ -372,3 +373,24 @@ def test_the_worker_waits_for_a_batch_without_holding_a_thread_and_can_cancel_it
     standin.batches.finish()
     assert perform("run-campaign") == JobState.DONE
     assert rows(database, Annotation) == OUTPUTS
+
+
+@pytest.mark.usefixtures("standin")
+def test_a_provider_that_says_nothing_of_a_batch_is_noted_until_it_answers(sqlite_database: Database) -> None:
+    store_outputs(sqlite_database)
+    with StandIn(key=KEY) as first:
+        create_study(sqlite_database, f"{first.url}/v1", mode="batch", attempts=1)
+        assert run_campaign(sqlite_database, "study", wait=False).stopped == "waiting"
+    assert cancel_batches(sqlite_database, "study", open_batches(sqlite_database)) == 1
+    assert "cannot be reached" in silence(sqlite_database)
+    again = StandIn(key=KEY)
+    again.port, again.batches = first.port, first.batches
+    with again:
+        assert run_campaign(sqlite_database, "study", wait=False).stopped == "waiting"
+    assert silence(sqlite_database) == ""
+
+
+def silence(database: Database) -> str:
+    """Return what the campaign's page says of a provider that does not answer."""
+    with database.reading() as session:
+        return run_figures(session, find_campaign(session, "study"), datetime.now(UTC)).silence or ""
