@@ -8,7 +8,7 @@ from flask import Flask
 from sqlalchemy import select, update
 
 from spanplat.db import Database
-from spanplat.models import ClaimState, Completion, Job, JobState, ModelBatch, ModelClaim
+from spanplat.models import CampaignStatus, ClaimState, Completion, Job, JobState, ModelBatch, ModelClaim
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.services.campaigns import clone_campaign, create_campaign, find_campaign, set_status
 from spanplat.services.definitions import definition_of
@@ -274,7 +274,7 @@ def test_a_ceiling_that_is_reached_is_told_with_the_way_on(
             model = {"provider": "openai", "model": "tiny", "price": price, "max_cost": ceiling}
             definition = CampaignDefinition.model_validate(content | {"slug": slug, "model": model})
             create_campaign(session, plan_campaign(session, definition))
-            set_status(session, slug, "open")
+            set_status(session, slug, CampaignStatus.OPEN)
     said = "The model is not asked any more"
     scarce = researcher.get("/admin/campaigns/scarce").text
     assert said in scarce

@@ -145,7 +145,10 @@ def list_failed(session: Session, campaign: Campaign, *, limit: int = 50) -> lis
         .order_by(ModelClaim.assignment_id, ModelClaim.item_id)
         .limit(limit)
     )
-    return [FailedItem(*row[:5], row[5] or "", _beginning(row[6])) for row in rows]
+    return [
+        FailedItem(dataset, split, example, system, repeat, error or "", _beginning(response))
+        for dataset, split, example, system, repeat, error, response in rows
+    ]
 
 
 def cancelling_key(slug: str) -> str:
