@@ -3,10 +3,8 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeVar
 
 from sqlalchemy.orm import Session
 
@@ -19,6 +17,7 @@ from spanplat.llm.provider import BatchProvider, Provider
 from spanplat.llm.providers.choice import make_provider
 from spanplat.models import Campaign, CampaignStatus
 from spanplat.services.campaigns import find_campaign
+from spanplat.services.coroutines import to_the_end
 from spanplat.services.definitions import category_ids, definition_of
 from spanplat.services.importing.progress import OnProgress, ignore_progress
 from spanplat.services.model_runs import questions as waiting
@@ -45,12 +44,10 @@ REPORT_SECONDS = 0.25
 ESTIMATED_FROM = 500
 """Items whose prompts are looked at for an estimate."""
 
-__all__ = ["KEPT", "RunReport", "cancel_batches", "estimate_run", "run_campaign", "stops_at_ceiling", "to_the_end"]
+__all__ = ["KEPT", "RunReport", "cancel_batches", "estimate_run", "run_campaign", "stops_at_ceiling"]
 
 KEPT = "stopped, what was answered is kept: "
 """What stands before the reason in the message of a run that the provider ended."""
-
-T = TypeVar("T")
 
 
 def run_campaign(
@@ -242,16 +239,6 @@ def _estimate(session: Session, plan: RunPlan, looked_at: int) -> Estimate:
     asked = unsettled(plan, waiting.load_questions(session, plan.definition, chosen))
     items = round(len(keys) * len(asked) / len(chosen)) if chosen else 0
     return estimate(plan.settings, plan.dialogue, asked, items, history_of(session, plan.campaign.id))
-
-
-def to_the_end(going: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, in a thread of its own where this one has an event loop already (a notebook, a browser test)."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(going)
-    with ThreadPoolExecutor(1) as beside:
-        return beside.submit(asyncio.run, going).result()
 
 
 class _Run:

@@ -25,6 +25,7 @@ from spanplat.llm.tokens import estimate_messages, estimate_tokens
 from spanplat.models import Dataset, Example, Generation, GenerationCall, Output, System
 from spanplat.models.statements import insert_absent, rows_changed
 from spanplat.schemas.generation import GenerationDefinition
+from spanplat.services.coroutines import to_the_end
 from spanplat.services.generations.defining import examples_of, find_generation, generation_definition
 from spanplat.services.generations.reporting import GenerationFigures, generation_figures, spent
 from spanplat.services.generations.writing import Written, ask_for, read_text
@@ -34,7 +35,6 @@ from spanplat.services.model_runs.asking import Asker, Next, Prepared, Why
 from spanplat.services.model_runs.estimates import Estimate, History, longest_reply
 from spanplat.services.model_runs.questions import LEASE, Key, Question, is_alive, worker_name
 from spanplat.services.model_runs.recording import NOBODY_KNOWS, Call, Outcome, response_record
-from spanplat.services.runs import to_the_end
 from spanplat.text import sha256_of
 
 RENEW_SECONDS = 10.0
