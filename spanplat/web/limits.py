@@ -10,6 +10,7 @@ from flask import Flask, Response, current_app, request, session
 from flask_limiter import Limiter
 from flask_login import current_user
 from limits import RateLimitItemPerMinute
+from limits.errors import StorageError
 
 from spanplat.errors import TooMany, say
 from spanplat.settings import Settings
@@ -19,6 +20,9 @@ R = TypeVar("R")
 
 MOST_CHANGES = "600 per minute"
 """Of one kind, by one account or one annotator: more than people make by hand, and less than harms others."""
+
+PATIENCE_SECONDS = 1.0
+"""How long a request waits for Redis."""
 
 
 def remote_network() -> str:
@@ -43,15 +47,22 @@ def _who() -> str:
 _limiter = Limiter(
     key_func=_who,
     headers_enabled=True,
+    in_memory_fallback_enabled=True,
     default_limits=[lambda: current_app.config["SPANPLAT_MOST_CHANGES"]],
     default_limits_exempt_when=lambda: request.method in ("GET", "HEAD", "OPTIONS"),
 )
 
 
 def init_app(app: Flask, settings: Settings) -> None:
-    """Count attempts, in Redis where there is one, so that all processes count together; else in each process."""
+    """Count attempts, in Redis where there is one, so that all processes count together; else in each process.
+
+    While Redis does not answer, each process counts for itself: nobody's work is refused because something cannot be counted.
+    """
     app.config.setdefault("SPANPLAT_MOST_CHANGES", MOST_CHANGES)
     app.config.setdefault("RATELIMIT_STORAGE_URI", settings.redis_url or "memory://")
+    if settings.redis_url:
+        patience = {"socket_connect_timeout": PATIENCE_SECONDS, "socket_timeout": PATIENCE_SECONDS}
+        app.config.setdefault("RATELIMIT_STORAGE_OPTIONS", {"wrap_exceptions": True, **patience})
     _limiter.init_app(app)
 
 
@@ -84,7 +95,12 @@ def limit_arrivals() -> None:
     """
     settings: Settings = current_app.extensions["spanplat_settings"]
     limit, who = RateLimitItemPerMinute(settings.arrivals_per_minute), f"arrivals:{remote_network()}"
-    if not _limiter.limiter.hit(limit, who):
+    try:
+        is_within = _limiter.limiter.hit(limit, who)
+    except StorageError:
+        current_app.logger.warning("arrivals are not counted: Redis does not answer")
+        return
+    if not is_within:
         until = _limiter.limiter.get_window_stats(limit, who).reset_time
         seconds = max(1, ceil(until - time.time()))
         raise TooMany(

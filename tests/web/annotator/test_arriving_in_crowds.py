@@ -114,3 +114,15 @@ def test_they_are_asked_to_wait_in_the_language_of_the_campaign(
     assert refused.status_code == 429
     assert "Bitte warten Sie einen Moment" in refused.text
     assert "in einer Minute" in refused.text
+
+
+def test_while_redis_is_away_people_come_in_and_their_work_is_saved(
+    database: Database, web_home: Path, open_study: OpenStudy
+) -> None:
+    open_study(platform=DIRECT)
+    nobody_listens = "redis://127.0.0.1:1/0"
+    client = create_app(Settings(home=web_home, redis_url=nobody_listens, _env_file=None), database).test_client()
+    work = client.get("/c/study/start?annotator=ann").location
+    for revision in range(2):
+        saved = client.put(f"{work}/items/1", json={"revision": revision, "status": "draft"})
+        assert (saved.status_code, saved.json) == (200, {"revision": revision + 1})
