@@ -10,7 +10,7 @@ pytestmark = pytest.mark.browser
 MOST_REQUESTS = 12
 MOST_BYTES = 60 * 1024
 LATE = (
-    *("flow", "questions", "source", "stopwatch", "caret", "divider", "keyboard", "panels"),
+    *("flow", "items", "questions", "source", "stopwatch", "caret", "divider", "keyboard", "panels"),
     *("marks", "handles", "inspector", "pane", "find", "rendered"),
 )
 """Modules that are loaded once the first mark can be made."""
