@@ -58,7 +58,7 @@ def test_a_run_is_started_knowing_its_price_paused_resumed_and_reported(
     worker = perform(live_server)
     expect(page.get_by_role("status")).to_contain_text(f"{BEFORE_PAUSE} of {OUTPUTS} items")
     page.get_by_role("button", name="Pause the run").click()
-    expect(page.get_by_role("status")).to_contain_text("The run is paused")
+    expect(page.get_by_text("The run is paused")).to_be_visible()
     standin.release()  # the call under way ends, and no other begins
     worker.join(180)
     assert BEFORE_PAUSE < len(standin.ledger.calls) < OUTPUTS
