@@ -79,7 +79,7 @@ def test_a_researcher_pauses_closes_and_opens_a_campaign(researcher: Any, demo: 
     researcher.get(PEOPLE)
     for status in (CampaignStatus.PAUSED, CampaignStatus.CLOSED, CampaignStatus.OPEN):
         response = researcher.post(f"{PEOPLE}/status", status=status)
-        assert (response.status_code, response.headers["Location"]) == (303, PEOPLE)
+        assert (response.status_code, response.headers["Location"]) == (303, f"{PEOPLE}#status")
         assert _status(demo) == status
 
 

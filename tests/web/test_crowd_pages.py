@@ -73,6 +73,7 @@ def test_approvals_are_offered_in_the_form_of_the_platform_and_possible_rejectio
 ) -> None:
     database: Database = app.extensions["spanplat_database"]
     client = signed_in(Role.RESEARCHER)
+    client.get(f"{crowd}/people")
     assert client.post(f"{crowd}/pay/approvals.csv").text == "", "who still works is not to be paid yet"
     with database.transaction() as session:
         theirs = select(Assignment).join(Annotator, Annotator.id == Assignment.annotator_id)
