@@ -1,6 +1,8 @@
 """The web server's process: gunicorn with threads, or waitress on Windows."""
 
+import socket
 import sys
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +18,8 @@ THREADS = 16
 KEEP_ALIVE_SECONDS = 35
 """Longer than the pause between two saves of an annotator who thinks, so that the next one finds its connection open."""
 GRACEFUL_SECONDS = 10
+BACKLOG = 2048
+"""Connections that may wait to be accepted by one process."""
 WAITRESS_CONNECTIONS = 1000
 
 
@@ -84,7 +88,8 @@ def _run_gunicorn(settings: Settings, host: str, port: int, processes: int, on_r
     class Server(BaseApplication):  # type: ignore[misc]
         def load_config(self) -> None:
             options = {
-                "bind": f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
+                "bind": [f"fd://{listener.detach()}" for listener in _listen(host, port, processes)],
+                "pre_fork": _give_a_listener,
                 "workers": processes,
                 "worker_class": "gthread",
                 "threads": THREADS,
@@ -105,3 +110,31 @@ def _run_gunicorn(settings: Settings, host: str, port: int, processes: int, on_r
             return app
 
     Server().run()
+
+
+def _listen(host: str, port: int, processes: int) -> list[socket.socket]:
+    """Listen with a socket for each process, among which Linux spreads the connections; elsewhere with one for all.
+
+    Processes that accept from one socket do not share the work: the one that waited last is woken first, and as people's connections
+    are kept alive, it may serve nearly everybody while the others have nothing to do.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    both_families = host == "::" and socket.has_dualstack_ipv6()
+    listeners: list[socket.socket] = []
+    for _ in range(processes if sys.platform == "linux" else 1):
+        listener = socket.create_server(
+            (host, port),
+            family=family,
+            backlog=BACKLOG,
+            reuse_port=sys.platform == "linux",
+            dualstack_ipv6=both_families,
+        )
+        port = listener.getsockname()[1]
+        listeners.append(listener)
+    return listeners
+
+
+def _give_a_listener(arbiter: Any, worker: Any) -> None:
+    """Let a process that is about to start accept from the socket that fewest others accept from, such as that of one that ended."""
+    taken = Counter(id(listener) for other in arbiter.WORKERS.values() for listener in other.sockets)
+    worker.sockets = [min(arbiter.LISTENERS, key=lambda listener: taken[id(listener)])]

@@ -144,6 +144,30 @@ def test_connections_stay_open_between_saves(start: Callable[..., "subprocess.Po
     assert len(ports) == 1
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system does not spread connections over processes")
+def test_people_who_stay_connected_are_shared_among_the_processes(
+    start: Callable[..., "subprocess.Popen[str]"],
+) -> None:
+    process = start("serve", "--port", "0", "--workers", "2", "--no-worker")
+    url = httpx.URL(address_of(process))
+    httpx.get(f"{url}/healthz", timeout=LONGEST_WAIT)
+    connections = [http.client.HTTPConnection(url.host, url.port, timeout=LONGEST_WAIT) for _ in range(64)]
+    with contextlib.ExitStack() as in_the_end:
+        for connection in connections:
+            in_the_end.enter_context(contextlib.closing(connection)).connect()
+        for connection in connections:
+            connection.request("GET", "/healthz")
+            with connection.getresponse() as response:
+                response.read()
+        serving = [
+            sum(link.status == psutil.CONN_ESTABLISHED for link in member.net_connections())
+            for member in family(process)
+        ]
+    shares = sorted(filter(None, serving))
+    assert (len(shares), sum(shares)) == (2, 64)
+    assert shares[0] >= 12, "less by chance once in millions of runs"
+
+
 @pytest.mark.parametrize(
     ("path", "status", "told"),
     [("/sign-in", 413, "at most 16 MB are taken here"), ("/admin/datasets/uploads", 303, "")],
