@@ -1,10 +1,11 @@
 """Who annotates what: data selection, items, batches, groups."""
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from spanplat.schemas.base import Strict
+from spanplat.schemas.base import Place, Strict, refuse
 from spanplat.schemas.categories import Named
 from spanplat.schemas.slug import Slug
 from spanplat.schemas.source import SourceSettings
@@ -39,9 +40,8 @@ class DataSelection(Strict):
             and self.max_characters is not None
             and self.min_characters > self.max_characters
         ):
-            raise ValueError(
-                f"nothing can be at least {self.min_characters} and at most {self.max_characters} characters long"
-            )
+            message = f"nothing can be at least {self.min_characters} and at most {self.max_characters} characters long"
+            refuse([(("max_characters",), message)])
         return self
 
 
@@ -76,14 +76,18 @@ class ItemSettings(Strict):
 
     @model_validator(mode="after")
     def _complete(self) -> "ItemSettings":
-        if self.kind == "aspect" and not self.aspects:
-            raise ValueError("items of kind 'aspect' need a list of aspects")
-        keys = [aspect.key for aspect in self.aspects]
-        if repeated := next((key for position, key in enumerate(keys) if key in keys[:position]), None):
-            raise ValueError(f"two aspects have the key {repeated!r}; rename one or remove it")
-        if self.kind == "span" and self.spans_from is None:
-            raise ValueError("items of kind 'span' need spans_from, the campaign whose spans are judged")
+        refuse(self._mistakes())
         return self
+
+    def _mistakes(self) -> Iterator[tuple[Place, str]]:
+        if self.kind == "aspect" and not self.aspects:
+            yield ("aspects",), "items of kind 'aspect' need a list of aspects"
+        keys = [aspect.key for aspect in self.aspects]
+        for position, key in enumerate(keys):
+            if key in keys[:position]:
+                yield ("aspects", position, "name"), f"two aspects have the key {key!r}; rename one or remove it"
+        if self.kind == "span" and self.spans_from is None:
+            yield ("spans_from",), "items of kind 'span' need spans_from, the campaign whose spans are judged"
 
 
 class BatchSettings(Strict):
@@ -110,20 +114,19 @@ class BatchSettings(Strict):
     seed: int = 42
 
     @model_validator(mode="after")
-    def _rising_lengths(self) -> "BatchSettings":
-        if any(bound < 1 for bound in self.lengths) or sorted(set(self.lengths)) != self.lengths:
-            raise ValueError("lengths must be positive and rising, such as [200, 600]")
-        if "length" in self.balance and not self.lengths:
-            raise ValueError("to balance over length, say what is short and what is long: lengths: [300]")
+    def _consistent(self) -> "BatchSettings":
+        refuse(self._mistakes())
         return self
 
-    @model_validator(mode="after")
-    def _sampled_number(self) -> "BatchSettings":
+    def _mistakes(self) -> Iterator[tuple[Place, str]]:
+        if any(bound < 1 for bound in self.lengths) or sorted(set(self.lengths)) != self.lengths:
+            yield ("lengths",), "lengths must be positive and rising, such as [200, 600]"
+        if "length" in self.balance and not self.lengths:
+            yield ("lengths",), "to balance over length, say what is short and what is long: lengths: [300]"
         if self.sampling == "sample" and self.batches is None:
-            raise ValueError("sampling needs the number of batches; state batches, or use sampling: partition")
+            yield ("batches",), "sampling needs the number of batches; state batches, or use sampling: partition"
         if self.regular == 0 and self.gold == 0:
-            raise ValueError("a batch without regular items needs gold items; set regular, gold, or both")
-        return self
+            yield ("regular",), "a batch without regular items needs gold items; set regular, gold, or both"
 
 
 class Group(Named):

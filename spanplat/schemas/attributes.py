@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from spanplat.schemas.base import Strict
+from spanplat.schemas.base import Strict, refuse
 from spanplat.schemas.questions import Options, short_slug
 from spanplat.schemas.slug import Slug
 
@@ -52,15 +52,18 @@ def distinct_attributes(attributes: list[AnySpanAttribute]) -> list[AnySpanAttri
 
     Raises
     ------
-    ValueError
+    pydantic.ValidationError
         If two have one key.
     """
     keys = [attribute.key for attribute in attributes]
-    for position, key in enumerate(keys):
-        if key in keys[:position]:
-            raise ValueError(
-                f"two attributes have the key {key!r}; change a label, or give one of them a key of its own"
-            )
+    refuse(
+        (
+            (position, "label"),
+            f"two attributes have the key {key!r}; change a label, or give one of them a key of its own",
+        )
+        for position, key in enumerate(keys)
+        if key in keys[:position]
+    )
     return attributes
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from spanplat.schemas.base import Strict
+from spanplat.schemas.base import Strict, refuse
 from spanplat.schemas.slug import Slug
 
 OnFail = Literal["note", "warn", "screen_out", "withhold_bonus", "exclude"]
@@ -30,9 +30,9 @@ class ExpectedSpan(Strict):
     @model_validator(mode="after")
     def _both_offsets(self) -> "ExpectedSpan":
         if (self.start is None) != (self.end is None):
-            raise ValueError("give both start and end, or neither")
+            refuse([(("start" if self.start is None else "end",), "give both start and end, or neither")])
         if self.start is not None and self.end is not None and self.start >= self.end:
-            raise ValueError(f"start {self.start} must lie before end {self.end}")
+            refuse([(("end",), f"start {self.start} must lie before end {self.end}")])
         return self
 
 

@@ -1,14 +1,13 @@
 """The campaign definition: everything that makes one annotation effort what it is, in one file."""
 
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 from spanplat.schemas.assignment import AnnotatorSettings, BatchSettings, DataSelection, Group, ItemSettings
 from spanplat.schemas.attributes import AnySpanAttribute, distinct_attributes
-from spanplat.schemas.base import Strict
+from spanplat.schemas.base import Place, Strict, refuse
 from spanplat.schemas.categories import PALETTE, Category, Severity
 from spanplat.schemas.checks import (
     AnyCheck,
@@ -100,18 +99,27 @@ class CampaignDefinition(Strict):
     @field_validator("categories", "severities", "questions", "groups", "checks")
     @classmethod
     def _distinct(cls, value: list[Any], info: ValidationInfo) -> list[Any]:
-        for attribute in ("key", "name"):
+        for attribute in ("name", "key"):
             names = [str(getattr(entry, attribute)).casefold() for entry in value if hasattr(entry, attribute)]
-            if repeated := first_repeated(names):
-                raise ValueError(f"two {info.field_name} have the {attribute} {repeated!r}; rename one or remove it")
+            refuse(
+                (
+                    (position, attribute),
+                    f"two {info.field_name} have the {attribute} {names[position]!r}; rename one or remove it",
+                )
+                for position in repeated_positions(names)
+            )
         return value
 
     @field_validator("categories")
     @classmethod
     def _colours_and_hotkeys(cls, value: list[Category]) -> list[Category]:
-        if repeated := first_repeated([category.hotkey for category in value if category.hotkey]):
-            raise ValueError(f"two categories have the hotkey {repeated!r}; give one of them another")
-        taken = {category.hotkey for category in value if category.hotkey}
+        hotkeys = [category.hotkey for category in value]
+        refuse(
+            ((position, "hotkey"), f"two categories have the hotkey {hotkeys[position]!r}; give one of them another")
+            for position in repeated_positions(hotkeys)
+            if hotkeys[position]
+        )
+        taken = {hotkey for hotkey in hotkeys if hotkey}
         free = iter(key for key in HOTKEYS if key not in taken)
         return [
             category.model_copy(
@@ -125,85 +133,109 @@ class CampaignDefinition(Strict):
 
     @model_validator(mode="after")
     def _consistent(self) -> "CampaignDefinition":
-        if self.kind != "external" and self.data is None:
-            raise ValueError("data is missing: name the dataset whose outputs are annotated (data: {dataset: …})")
-        if not self.categories and not self.questions:
-            raise ValueError("there is nothing to annotate: define categories, questions, or both")
-        if self.kind == "llm" and self.model is None:
-            raise ValueError("a campaign of kind 'llm' needs model settings (model: {provider: …})")
-        if self.kind == "qualification" and self.qualification_given is None:
-            raise ValueError("a campaign of kind 'qualification' needs qualification_given, how it decides who passes")
-        if self.kind in ("human", "qualification") and self.model is not None:
-            raise ValueError(f"a campaign of kind {self.kind!r} is filled by people; remove model, or use kind: llm")
-        if self.qualification_taken is not None and self.kind != "llm":
-            raise ValueError("qualification_taken is for model campaigns; people take a qualification by its own link")
-        self._check_suggestions()
-        self._check_worked_examples()
-        self._check_wordings()
-        self._check_checks()
+        refuse(
+            (
+                *self._mistakes_of_kind(),
+                *self._mistakes_in_suggestions(),
+                *self._mistakes_in_worked_examples(),
+                *self._mistakes_in_wordings(),
+                *self._mistakes_in_checks(),
+                *self._mistakes_in_batches(),
+            )
+        )
         return self
 
-    def _check_suggestions(self) -> None:
+    def _mistakes_of_kind(self) -> Iterator[tuple[Place, str]]:
+        if self.kind != "external" and self.data is None:
+            yield ("data",), "is missing: name the dataset whose outputs are annotated (data: {dataset: …})"
+        if not self.categories and not self.questions:
+            yield ("categories",), "there is nothing to annotate: define categories, questions, or both"
+        if self.kind == "llm" and self.model is None:
+            yield ("model",), "a campaign of kind 'llm' needs model settings (model: {provider: …})"
+        if self.kind == "qualification" and self.qualification_given is None:
+            message = "a campaign of kind 'qualification' needs qualification_given, how it decides who passes"
+            yield ("qualification_given",), message
+        if self.kind in ("human", "qualification") and self.model is not None:
+            yield ("model",), f"a campaign of kind {self.kind!r} is filled by people; remove model, or use kind: llm"
+        if self.qualification_taken is not None and self.kind != "llm":
+            message = "qualification_taken is for model campaigns; people take a qualification by its own link"
+            yield ("qualification_taken",), message
+
+    def _mistakes_in_suggestions(self) -> Iterator[tuple[Place, str]]:
         source = self.spans.suggestions_from
         if source is None:
             if self.spans.suggestions == "required":
-                raise ValueError("suggestions are required, but spans.suggestions_from does not name a campaign")
-            return
-        if source == self.slug:
-            raise ValueError(
-                "spans.suggestions_from names this campaign itself; name the one whose spans are suggested"
-            )
-        if self.kind == "llm" or self.item.kind == "span" or not self.categories:
-            raise ValueError("suggestions are shown to people who mark spans; remove spans.suggestions_from")
-        if self.qualification_given is not None and self.qualification_given.reference == source:
-            raise ValueError(f"suggesting the spans of {source!r} would show the answers of the qualification")
+                message = "suggestions are required, but spans.suggestions_from does not name a campaign"
+                yield ("spans", "suggestions_from"), message
+        elif source == self.slug:
+            message = "spans.suggestions_from names this campaign itself; name the one whose spans are suggested"
+            yield ("spans", "suggestions_from"), message
+        elif self.kind == "llm" or self.item.kind == "span" or not self.categories:
+            message = "suggestions are shown to people who mark spans; remove spans.suggestions_from"
+            yield ("spans", "suggestions_from"), message
+        elif self.qualification_given is not None and self.qualification_given.reference == source:
+            message = f"suggesting the spans of {source!r} would show the answers of the qualification"
+            yield ("spans", "suggestions_from"), message
 
-    def _check_worked_examples(self) -> None:
+    def _mistakes_in_worked_examples(self) -> Iterator[tuple[Place, str]]:
         levels = {name for level in self.severities for name in (level.key, level.name)}
-        for number, example in enumerate(self.worked_examples, start=1):
-            for span in example.spans:
-                self._require_category(f"worked example {number}", span.category)
+        for position, example in enumerate(self.worked_examples):
+            place, name = ("worked_examples", position, "spans"), f"worked example {position + 1}"
+            yield from self._unknown_categories(
+                name, (((*place, number, "category"), span.category) for number, span in enumerate(example.spans))
+            )
+            for number, span in enumerate(example.spans):
                 if span.severity is not None and span.severity not in levels:
-                    raise ValueError(
-                        f"worked example {number} has the severity {span.severity!r}, which is not defined"
-                    )
+                    message = f"{name} has the severity {span.severity!r}, which is not defined"
+                    yield (*place, number, "severity"), message
 
-    def _check_wordings(self) -> None:
+    def _mistakes_in_wordings(self) -> Iterator[tuple[Place, str]]:
         groups = {group.key for group in self.groups}
-        for question in self.questions:
+        known = ", ".join(sorted(groups)) or "none"
+        for position, question in enumerate(self.questions):
             for group in question.wording:
                 if group not in groups:
-                    known = ", ".join(sorted(groups)) or "none"
-                    raise ValueError(
-                        f"question {question.key!r} has a wording for group {group!r}, which is not defined (groups: {known})"
+                    yield (
+                        ("questions", position, "wording", group),
+                        f"question {question.key!r} has a wording for group {group!r}, which is not defined (groups: {known})",
                     )
 
-    def _check_checks(self) -> None:
+    def _mistakes_in_checks(self) -> Iterator[tuple[Place, str]]:
         questions = {question.key for question in self.questions}
-        for check in self.checks:
+        for position, check in enumerate(self.checks):
+            place, name = ("checks", position), f"check {check.name!r}"
             if isinstance(check, (InstructedCheck, KnownAnswerCheck)) and check.question not in questions:
-                raise ValueError(f"check {check.name!r} asks question {check.question!r}, which is not defined")
+                yield (*place, "question"), f"{name} asks question {check.question!r}, which is not defined"
             if isinstance(check, MustMarkCheck):
-                self._require_category(f"check {check.name!r}", check.expected.category)
+                expected = [((*place, "expected", "category"), check.expected.category)]
+                yield from self._unknown_categories(name, expected)
             if isinstance(check, GoldCheck):
-                for expected in (span for gold in check.golds for span in gold):
-                    self._require_category(f"check {check.name!r}", expected.category)
-        for position, practice in enumerate(self.practice, start=1):
-            for expected in (span for gold in practice.golds for span in gold):
-                self._require_category(f"practice item {position}", expected.category)
+                yield from self._unknown_categories(name, _expected_categories(place, check))
+        for position, practice in enumerate(self.practice):
+            expected_there = _expected_categories(("practice", position), practice)
+            yield from self._unknown_categories(f"practice item {position + 1}", expected_there)
+
+    def _mistakes_in_batches(self) -> Iterator[tuple[Place, str]]:
+        wanted = self.batches
         attention = sum(isinstance(check, (MustMarkCheck, MustAbstainCheck, KnownAnswerCheck)) for check in self.checks)
         gold = sum(isinstance(check, GoldCheck) for check in self.checks)
-        if self.batches.attention > attention:
-            raise ValueError(
-                f"each batch needs {self.batches.attention} attention checks, but {attention} are defined under checks"
-            )
-        if self.batches.gold > gold:
-            raise ValueError(f"each batch needs {self.batches.gold} gold items, but {gold} are defined under checks")
+        if wanted.attention > attention:
+            message = f"each batch needs {wanted.attention} attention checks, but {attention} are defined under checks"
+            yield ("batches", "attention"), message
+        if wanted.gold > gold:
+            message = f"each batch needs {wanted.gold} gold items, but {gold} are defined under checks"
+            yield ("batches", "gold"), message
 
-    def _require_category(self, where: str, category: str | None) -> None:
-        if category is not None and self.find_category(category) is None:
-            known = ", ".join(entry.name for entry in self.categories)
-            raise ValueError(f"{where} expects category {category!r}, which is not defined (categories: {known})")
+    def _unknown_categories(
+        self, name: str, expected: Iterable[tuple[Place, str | None]]
+    ) -> Iterator[tuple[Place, str]]:
+        """Yield the first place of each category that something expects and that is not defined."""
+        told: set[str] = set()
+        for place, category in expected:
+            if category is not None and category not in told and self.find_category(category) is None:
+                told.add(category)
+                known = ", ".join(entry.name for entry in self.categories)
+                yield place, f"{name} expects category {category!r}, which is not defined (categories: {known})"
 
     @property
     def marks_source(self) -> bool:
@@ -218,6 +250,20 @@ class CampaignDefinition(Strict):
         return None
 
 
-def first_repeated(names: Iterable[str]) -> str | None:
-    """Return the first name that occurs twice, or None."""
-    return next((name for name, count in Counter(names).items() if count > 1), None)
+def _expected_categories(place: Place, item: GoldCheck | PracticeItem) -> Iterator[tuple[Place, str | None]]:
+    for number, gold in enumerate(item.golds):
+        for position, span in enumerate(gold):
+            yield (*place, "golds", number, position, "category"), span.category
+
+
+def repeated_positions(names: Sequence[str | None]) -> Iterator[int]:
+    """Yield the positions at which a name stands that stood before.
+
+    >>> list(repeated_positions(["a", "b", "a"]))
+    [2]
+    """
+    seen: set[str | None] = set()
+    for position, name in enumerate(names):
+        if name in seen:
+            yield position
+        seen.add(name)

@@ -1,8 +1,10 @@
 """A generation: the outputs of a new system, written by a model from the sources of a dataset."""
 
+from collections.abc import Iterator
+
 from pydantic import Field, model_validator
 
-from spanplat.schemas.base import Strict
+from spanplat.schemas.base import Place, Strict, refuse
 from spanplat.schemas.model_settings import ModelSettings
 from spanplat.schemas.slug import Slug
 
@@ -33,16 +35,23 @@ class GenerationDefinition(Strict):
 
     @model_validator(mode="after")
     def _writes(self) -> "GenerationDefinition":
-        if self.model.provider == "overlap":
-            raise ValueError("the offline annotator writes no texts; choose provider openai or anthropic")
-        if not (self.model.prompt or "").strip():
-            raise ValueError(
-                "model.prompt is missing: the template of what the model is asked, with {{ source_text }} in it"
-            )
-        if self.model.protocol or self.model.final_instructions:
-            raise ValueError(
-                "protocols and final instructions are for annotating; leave out model.protocol and model.final_instructions"
-            )
-        if self.model.mode == "batch" or self.model.repeats > 1:
-            raise ValueError("one output is written of each source, directly: leave out model.mode and model.repeats")
+        refuse(self._mistakes())
         return self
+
+    def _mistakes(self) -> Iterator[tuple[Place, str]]:
+        model = self.model
+        if model.provider == "overlap":
+            yield ("model", "provider"), "the offline annotator writes no texts; choose provider openai or anthropic"
+        if not (model.prompt or "").strip():
+            message = "model.prompt is missing: the template of what the model is asked, with {{ source_text }} in it"
+            yield ("model", "prompt"), message
+        if model.protocol or model.final_instructions:
+            yield (
+                ("model", "protocol" if model.protocol else "final_instructions"),
+                "protocols and final instructions are for annotating; leave out model.protocol and model.final_instructions",
+            )
+        if model.mode == "batch" or model.repeats > 1:
+            yield (
+                ("model", "mode" if model.mode == "batch" else "repeats"),
+                "one output is written of each source, directly: leave out model.mode and model.repeats",
+            )

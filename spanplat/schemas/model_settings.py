@@ -1,10 +1,11 @@
 """Settings of a language model as an annotator."""
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 from pydantic import Field, HttpUrl, field_validator, model_validator
 
-from spanplat.schemas.base import Strict
+from spanplat.schemas.base import Place, Strict, refuse
 from spanplat.schemas.prompt_settings import PromptSettings
 from spanplat.schemas.protocols import Protocol, fill_protocol
 
@@ -92,47 +93,50 @@ class ModelSettings(PromptSettings):
     @field_validator("parameters")
     @classmethod
     def _without_secrets(cls, value: dict[str, Any]) -> dict[str, Any]:
-        for name in value:
-            if any(word in name.lower() for word in _SECRET_WORDS):
-                raise ValueError(
-                    f"{name!r} has no place here: parameters are stored; the key comes from the environment"
-                )
+        no_place = "has no place here: parameters are stored; the key comes from the environment"
+        secret = [name for name in value if any(word in name.lower() for word in _SECRET_WORDS)]
+        refuse(((name,), f"{name!r} {no_place}") for name in secret)
         if "stream" in value:
-            raise ValueError("'stream' has no place here; write model.stream")
+            refuse([(("stream",), "'stream' has no place here; write model.stream")])
         return value
 
     @model_validator(mode="after")
     def _askable(self) -> "ModelSettings":
-        if self.provider != "overlap" and not self.model:
-            raise ValueError("name the model as the provider spells it (model: {provider: …, model: …})")
-        if (self.provider, self.reply_format) in (("openai", "tool"), ("anthropic", "json")):
-            raise ValueError(f"reply_format {self.reply_format!r} is not for {self.provider!r}; use schema or text")
-        if self.provider == "overlap" and self.mode == "batch":
-            raise ValueError("mode 'batch' needs a provider that takes batches: openai or anthropic")
+        refuse((*self._mistakes_in_asking(), *self._mistakes_in_limits()))
         return self
 
-    @model_validator(mode="after")
-    def _limited_once(self) -> "ModelSettings":
+    def _mistakes_in_asking(self) -> Iterator[tuple[Place, str]]:
+        if self.provider != "overlap" and not self.model:
+            yield ("model",), "name the model as the provider spells it (model: {provider: …, model: …})"
+        if (self.provider, self.reply_format) in (("openai", "tool"), ("anthropic", "json")):
+            message = f"reply_format {self.reply_format!r} is not for {self.provider!r}; use schema or text"
+            yield ("reply_format",), message
+        if self.provider == "overlap" and self.mode == "batch":
+            yield ("mode",), "mode 'batch' needs a provider that takes batches: openai or anthropic"
+
+    def _mistakes_in_limits(self) -> Iterator[tuple[Place, str]]:
         repeated = [name for name in _LIMITS if name in self.parameters]
         if self.max_tokens is not None and repeated:
-            raise ValueError(f"the longest reply is stated twice; leave out max_tokens, or parameters.{repeated[0]}")
+            message = f"the longest reply is stated twice; leave out max_tokens, or parameters.{repeated[0]}"
+            yield ("max_tokens",), message
         reasoning = self.reasoning
         if reasoning is None:
-            return self
+            return
         budget, limit = reasoning.budget, self.reply_limit
         if budget is not None and limit is not None and budget >= limit:
-            raise ValueError(f"reasoning.budget is {budget}, which leaves nothing of {limit} tokens for the answer")
+            message = f"reasoning.budget is {budget}, which leaves nothing of {limit} tokens for the answer"
+            yield ("reasoning", "budget"), message
         if self.provider == "anthropic" and budget is not None and budget < LEAST_BUDGET:
-            raise ValueError(f"reasoning.budget is {budget}; anthropic takes {LEAST_BUDGET} or more")
+            message = f"reasoning.budget is {budget}; anthropic takes {LEAST_BUDGET} or more"
+            yield ("reasoning", "budget"), message
         if self.provider == "anthropic" and budget is not None and self.reply_format == "tool":
-            raise ValueError("a model of anthropic cannot think and be made to use a tool; use reply_format schema")
+            message = "a model of anthropic cannot think and be made to use a tool; use reply_format schema"
+            yield ("reply_format",), message
         if reasoning.budget_for not in ("auto", "words") and (
             self.provider != "openai" or self.interface != "chat" or self.base_url is None
         ):
-            raise ValueError(
-                f"reasoning.budget_for {reasoning.budget_for!r} is for provider openai with a base_url and interface chat"
-            )
-        return self
+            message = f"reasoning.budget_for {reasoning.budget_for!r} is for provider openai with a base_url and interface chat"
+            yield ("reasoning", "budget_for"), message
 
     @property
     def reply_limit(self) -> int | None:

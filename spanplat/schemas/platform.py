@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, HttpUrl, StringConstraints, field_validator, model_validator
 
-from spanplat.schemas.base import Strict
+from spanplat.schemas.base import Strict, refuse
 from spanplat.schemas.questions import ChoiceQuestion
 from spanplat.schemas.slug import Slug
 
@@ -94,7 +94,7 @@ class ComprehensionQuestion(ChoiceQuestion):
     def _answerable(self) -> "ComprehensionQuestion":
         if not any(self.answer in (option.key, option.label) for option in self.options):
             listed = ", ".join(option.key for option in self.options)
-            raise ValueError(f"the answer {self.answer!r} is not one of the options ({listed})")
+            refuse([(("answer",), f"the answer {self.answer!r} is not one of the options ({listed})")])
         return self
 
 
@@ -122,7 +122,8 @@ class QualificationRequired(Strict):
     @model_validator(mode="after")
     def _one_of_both(self) -> "QualificationRequired":
         if (self.campaign is None) == (self.pool is None):
-            raise ValueError("name either the qualification campaign or the pool whose people may enter")
+            message = "name either the qualification campaign or the pool whose people may enter"
+            refuse([(("campaign" if self.campaign is None else "pool",), message)])
         return self
 
 
@@ -153,5 +154,5 @@ class QualificationGiven(Strict):
     @model_validator(mode="after")
     def _decidable(self) -> "QualificationGiven":
         if self.threshold is None and self.top is None:
-            raise ValueError("say who passes: threshold, top, or both")
+            refuse([(("threshold",), "say who passes: threshold, top, or both")])
         return self

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from spanplat.schemas.base import Strict
+from spanplat.schemas.base import Strict, refuse
 from spanplat.schemas.slug import SLUG_PATTERN, Slug
 
 Preset = Literal[
@@ -134,7 +134,8 @@ class PromptSettings(Strict):
     @model_validator(mode="after")
     def _consistent(self) -> "PromptSettings":
         if self.preset == "fewshot" and self.prompt is None and self.examples_from is None:
-            raise ValueError("preset 'fewshot' needs examples_from, the gold campaign its examples are drawn from")
+            message = "preset 'fewshot' needs examples_from, the gold campaign its examples are drawn from"
+            refuse([(("examples_from",), message)])
         if (self.preset == "consolidate") != bool(self.consolidates):
-            raise ValueError("preset 'consolidate' and the list consolidates, of campaigns, go together")
+            refuse([(("consolidates",), "preset 'consolidate' and the list consolidates, of campaigns, go together")])
         return self

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
+from spanplat.schemas.base import refuse
+
 Protocol = Literal["three-seeds", "three-seeds-short", "reasoning"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 
@@ -58,14 +60,14 @@ def fill_protocol(settings: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises
     ------
-    ValueError
+    pydantic.ValidationError
         If there is no such protocol for the provider, or the settings state something else than it does: then it is another protocol.
     """
     protocol, provider = settings.get("protocol"), str(settings.get("provider", ""))
     if protocol not in PROTOCOLS:
         return dict(settings)  # told where the field is checked
     if provider == "overlap":
-        raise ValueError("the offline annotator is asked nothing in words; leave protocol out")
+        refuse([(("protocol",), "the offline annotator is asked nothing in words; leave protocol out")])
     filled = dict(settings)
     wanted_settings = protocol_settings(protocol, provider, str(settings.get("interface", "chat")))
     for name, value in wanted_settings.items():
@@ -82,12 +84,14 @@ def fill_protocol(settings: Mapping[str, Any]) -> dict[str, Any]:
     stated = filled.get("parameters")
     for name in _SAMPLING.keys() - wanted_settings.get("parameters", {}).keys():
         if isinstance(stated, Mapping) and name in stated:
-            raise ValueError(f"protocol {protocol!r} sends no {name} to this interface; leave out parameters.{name}")
+            message = f"protocol {protocol!r} sends no {name} to this interface; leave out parameters.{name}"
+            refuse([(("parameters", name), message)])
     return filled
 
 
 def _require_same(protocol: str, name: str, given: Any, wanted: Any) -> None:
     if given is not None and given != wanted:
-        raise ValueError(
+        message = (
             f"protocol {protocol!r} has {name} {wanted}, and the definition says {given}; leave out {name}, or protocol"
         )
+        refuse([(tuple(name.split(".")), message)])

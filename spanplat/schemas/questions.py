@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from spanplat.schemas.base import Strict
+from spanplat.schemas.base import Strict, refuse
 from spanplat.schemas.slug import Slug, slugify
 
 
@@ -56,13 +56,15 @@ def distinct_options(options: list[Option]) -> list[Option]:
 
     Raises
     ------
-    ValueError
+    pydantic.ValidationError
         If two have one key.
     """
     keys = [option.key for option in options]
-    for position, key in enumerate(keys):
-        if key in keys[:position]:
-            raise ValueError(f"two options have the key {key!r}; change a label, or give one of them a key of its own")
+    refuse(
+        ((position,), f"two options have the key {key!r}; change a label, or give one of them a key of its own")
+        for position, key in enumerate(keys)
+        if key in keys[:position]
+    )
     return options
 
 
@@ -102,7 +104,7 @@ class ChoicesQuestion(Question):
     @model_validator(mode="after")
     def _reachable(self) -> "ChoicesQuestion":
         if self.minimum > len(self.options):
-            raise ValueError(f"minimum {self.minimum} is more than there are options ({len(self.options)})")
+            refuse([(("minimum",), f"minimum {self.minimum} is more than there are options ({len(self.options)})")])
         return self
 
 
@@ -128,7 +130,7 @@ class SliderQuestion(Question):
     @model_validator(mode="after")
     def _ordered(self) -> "SliderQuestion":
         if self.minimum >= self.maximum:
-            raise ValueError(f"minimum {self.minimum:g} must be below maximum {self.maximum:g}")
+            refuse([(("minimum",), f"minimum {self.minimum:g} must be below maximum {self.maximum:g}")])
         return self
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, field_validator
 
-from spanplat.schemas.base import Strict
+from spanplat.schemas.base import Strict, refuse
 
 SourceKind = Literal[
     "auto", "text", "markdown", "tree", "table", "dialogue", "triples", "translation", "series", "image", "html"
@@ -47,8 +47,11 @@ class SourceSettings(Strict):
     @classmethod
     def _distinct(cls, value: list[SourceField]) -> list[SourceField]:
         paths = [field.path for field in value]
-        if repeated := next((path for position, path in enumerate(paths) if path in paths[:position]), None):
-            raise ValueError(f"the field {repeated!r} is named twice; name it once")
+        refuse(
+            ((position, "path"), f"the field {path!r} is named twice; name it once")
+            for position, path in enumerate(paths)
+            if path in paths[:position]
+        )
         return value
 
     @field_validator("language")

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from spanplat.schemas.assignment import DataSelection
-from spanplat.schemas.base import Strict
+from spanplat.schemas.base import Strict, refuse
 from spanplat.schemas.prompt_settings import Preset
 from spanplat.schemas.protocols import FILLED, Protocol
 from spanplat.schemas.slug import Slug, slugify
@@ -62,11 +62,11 @@ class StudyDefinition(Strict):
             raise ValueError("there is nothing to compare: list presets, models or variants")
         repeated = [name for name in names if names.count(name) > 1 or name in self.variants]
         if repeated:
-            raise ValueError(f"two variants are called {repeated[0]!r}; list each preset and model once")
+            place = "variants" if repeated[0] in self.variants else "models" if self.models else "presets"
+            refuse([((place,), f"two variants are called {repeated[0]!r}; list each preset and model once")])
         if self.ensemble and "ensemble" in (*names, *self.variants):
-            raise ValueError(
-                "a variant is called 'ensemble', as what is made of all of them is; call it something else"
-            )
+            message = "a variant is called 'ensemble', as what is made of all of them is; call it something else"
+            refuse([(("variants",) if "ensemble" in self.variants else ("models",), message)])
         return self
 
     def settings(self, base: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

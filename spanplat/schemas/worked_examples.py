@@ -1,10 +1,11 @@
 """Worked examples: texts annotated as they should be, with the reasons; part of the instructions."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from pydantic import Field, model_validator
 
-from spanplat.schemas.base import Strict
+from spanplat.schemas.base import Place, Strict, refuse
 from spanplat.text import Located, NotLocated, locate_quote
 from spanplat.text.counting import count_of
 
@@ -36,9 +37,15 @@ class WorkedExample(Strict):
 
     @model_validator(mode="after")
     def _quotes_stand_in_the_text(self) -> "WorkedExample":
-        for span in self.spans:
-            self.place(span)
+        refuse(self._mistakes())
         return self
+
+    def _mistakes(self) -> Iterator[tuple[Place, str]]:
+        for position, span in enumerate(self.spans):
+            try:
+                self.place(span)
+            except ValueError as error:
+                yield ("spans", position, "occurrence" if span.quote in self.text else "quote"), str(error)
 
     def place(self, span: WorkedSpan) -> tuple[int, int]:
         """Return where a span stands, in code points.

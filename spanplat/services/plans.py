@@ -284,18 +284,24 @@ def _plan_practice(session: Session, definition: CampaignDefinition, data: DataS
 
 def _require_quotes(session: Session, path: PathInFile, check: object, output: SelectedOutput) -> None:
     """Make sure that the expected spans of a check can be found in its text."""
-    expected: Sequence[ExpectedSpan] = ()
+    expected: Sequence[tuple[PathInFile, ExpectedSpan]] = ()
     if isinstance(check, MustMarkCheck):
-        expected = [check.expected]
+        expected = [((*path, "expected"), check.expected)]
     elif isinstance(check, (GoldCheck, PracticeItem)):
-        expected = [span for gold in check.golds for span in gold]
+        expected = [
+            ((*path, "golds", number, position), span)
+            for number, gold in enumerate(check.golds)
+            for position, span in enumerate(gold)
+        ]
     text = session.scalars(select(Output.text).where(Output.id == output.id)).one()
-    for span in expected:
+    for place, span in expected:
         if span.quote is not None and span.start is None and isinstance(locate_quote(text, span.quote), NotLocated):
-            raise SelectionError(path, f"the text of its item does not contain the expected quote {span.quote!r}")
+            message = f"the text of its item does not contain the expected quote {span.quote!r}"
+            raise SelectionError((*place, "quote"), message)
         if span.end is not None and span.end > len(text):
             raise SelectionError(
-                path, f"the expected span ends at {span.end}, but the text has {count_of(len(text), 'character')}"
+                (*place, "end"),
+                f"the expected span ends at {span.end}, but the text has {count_of(len(text), 'character')}",
             )
 
 

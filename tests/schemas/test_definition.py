@@ -37,8 +37,8 @@ def test_more_categories_than_colours_and_digits_are_fine() -> None:
         ({"categories": [{"name": "A"}, {"name": "B", "key": "a"}]}, "two categories have the key 'a'"),
         ({"categories": [{"name": "A", "key": "x"}, {"name": "a", "key": "y"}]}, "two categories have the name 'a'"),
         ({"categories": [{"name": "A", "hotkey": "x"}, {"name": "B", "hotkey": "x"}]}, "the hotkey 'x'; give one of them"),
-        ({"severities": [{"name": "Minor"}, {"name": "minor"}]}, "two severities have the key 'minor'"),
-        ({"groups": [{"name": "One"}, {"name": "One"}]}, "two groups have the key 'one'"),
+        ({"severities": [{"name": "Minor"}, {"name": "minor"}]}, "two severities have the name 'minor'"),
+        ({"groups": [{"name": "One"}, {"name": "One"}]}, "two groups have the name 'one'"),
         ({"categories": []}, "there is nothing to annotate"),
         ({"kind": "qualification"}, "needs qualification_given"),
         ({"kind": "human", "model": {"provider": "overlap"}}, "filled by people; remove model, or use kind: llm"),
@@ -83,6 +83,74 @@ def test_more_categories_than_colours_and_digits_are_fine() -> None:
 def test_settings_that_contradict_each_other_are_refused(parts: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         define(**parts)
+
+
+MARK = {"name": "c", "type": "must_mark", "item": ITEM}
+TOLD = {"name": "d", "type": "instructed", "question": "q", "answer": "a"}
+ASKED = {"type": "choice", "label": "Q", "options": ["a", "b"]}
+MODEL = {"provider": "openai", "model": "m"}
+
+
+@pytest.mark.parametrize(
+    ("parts", "places"),
+    [
+        ({"data": None}, ["data"]),
+        ({"categories": []}, ["categories"]),
+        ({"kind": "llm"}, ["model"]),
+        ({"kind": "qualification", "model": MODEL}, ["qualification_given", "model"]),
+        ({"qualification_taken": "q"}, ["qualification_taken"]),
+        ({"categories": [{"name": "A"}, {"name": "B"}, {"name": "a"}]}, ["categories.2.name"]),
+        ({"categories": [{"name": "A"}, {"name": "B", "key": "a"}]}, ["categories.1.key"]),
+        ({"categories": [{"name": n, "hotkey": "x"} for n in "ABC"]}, ["categories.1.hotkey", "categories.2.hotkey"]),
+        ({"questions": [ASKED, ASKED]}, ["questions.1.key"]),
+        ({"spans": {"suggestions": "required"}}, ["spans.suggestions_from"]),
+        ({"spans": {"suggestions_from": "s"}}, ["spans.suggestions_from"]),
+        ({"spans": {"attributes": [{"type": "text", "label": "A"}] * 2}}, ["spans.attributes.1.label"]),
+        (
+            {"worked_examples": [{"text": "a b", "spans": [{"quote": "a", "category": "Blue", "severity": "Bad"}]}]},
+            ["worked_examples.0.spans.0.category", "worked_examples.0.spans.0.severity"],
+        ),
+        (
+            {"worked_examples": [{"text": "a a", "spans": [{"quote": q, "category": "Wrong"} for q in ("a", "b")]}]},
+            ["worked_examples.0.spans.0.occurrence", "worked_examples.0.spans.1.quote"],
+        ),
+        ({"questions": [ASKED | {"wording": {"calm": "Q?"}}]}, ["questions.0.wording.calm"]),
+        (
+            {"checks": [MARK | {"expected": {"category": "Blue"}}, TOLD]},
+            ["checks.0.expected.category", "checks.1.question"],
+        ),
+        (
+            {"checks": [{"name": "c", "type": "gold", "item": ITEM, "golds": [[{"category": n} for n in ("Wrong", "Blue", "Blue")]]}]},
+            ["checks.0.golds.0.1.category"],
+        ),
+        ({"practice": [{"item": ITEM, "golds": [[], [{"category": "Blue"}]]}]}, ["practice.0.golds.1.0.category"]),
+        ({"checks": [MARK | {"expected": {"start": 3}}]}, ["checks.0.must_mark.expected.end"]),
+        ({"batches": {"attention": 1, "gold": 2}}, ["batches.attention", "batches.gold"]),
+        (
+            {"batches": {"sampling": "sample", "regular": 0, "balance": ["length"]}},
+            ["batches.lengths", "batches.batches", "batches.regular"],
+        ),
+        ({"item": {"kind": "aspect"}}, ["item.aspects"]),
+        ({"item": {"kind": "span", "aspects": [{"name": "A"}, {"name": "a"}]}}, ["item.aspects.1.name", "item.spans_from"]),
+        ({"data": {"dataset": "d", "min_characters": 9, "max_characters": 8}}, ["data.max_characters"]),
+        ({"data": {"dataset": "d", "source": {"fields": [{"path": "x"}] * 2}}}, ["data.source.fields.1.path"]),
+        ({"comprehension": {"questions": [ASKED | {"answer": "c"}]}}, ["comprehension.questions.0.answer"]),
+        ({"qualification_required": {}}, ["qualification_required.campaign"]),
+        ({"qualification_required": {"campaign": "c", "pool": "p"}}, ["qualification_required.pool"]),
+        ({"qualification_given": {"threshold": None}}, ["qualification_given.threshold"]),
+        ({"kind": "llm", "model": MODEL | {"model": "", "reply_format": "tool"}}, ["model.model", "model.reply_format"]),
+        ({"kind": "llm", "model": MODEL | {"preset": "fewshot"}}, ["model.examples_from"]),
+        ({"kind": "llm", "model": MODEL | {"parameters": {"stream": True}}}, ["model.parameters.stream"]),
+        ({"kind": "llm", "model": MODEL | {"max_tokens": 9, "reasoning": {"budget": 9}}}, ["model.reasoning.budget"]),
+        ({"kind": "llm", "model": MODEL | {"protocol": "three-seeds", "repeats": 2}}, ["model.repeats"]),
+    ],
+)  # fmt: skip
+def test_what_concerns_several_parts_is_told_at_the_part_where_it_is_mended(
+    parts: dict[str, Any], places: list[str]
+) -> None:
+    with pytest.raises(ValidationError) as refused:
+        define(**parts)
+    assert [".".join(map(str, problem["loc"])) for problem in refused.value.errors()] == places
 
 
 def test_groups_read_their_own_wording() -> None:

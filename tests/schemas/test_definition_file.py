@@ -38,24 +38,24 @@ def test_a_good_file_is_read() -> None:
         ("title:", "titel:", "study.yaml:2: titel: unknown key 'titel'; remove it or correct its spelling"),
         ("title: A study\n", "", "study.yaml:1: title: is missing; add it"),
         ("- name: Unclear", "- description: vague", "study.yaml:6: categories.1.name: is missing; add it"),
-        ("Unclear", "wrong", "study.yaml:3: categories: two categories have the key 'wrong'; rename one or remove it"),
+        ("Unclear", "wrong", "study.yaml:6: categories.1.name: two categories have the name 'wrong'; rename one or remove it"),
         ("slug: study", "slug: My study", "study.yaml:1: slug: 'My study' must be lower-case letters, digits and single hyphens"),
         ("slug: study", "slug: 2026", "study.yaml:1: slug: 2026 is not text; put it in quotes"),
         ('"#D55E00"', "red", "study.yaml:5: categories.0.color: 'red' does not have the form ^#[0-9a-fA-F]{6}$"),
         ("type: slider", "type: slider\n  maximum: many", "study.yaml:9: questions.0.maximum: Input should be a valid number"),
-        ("type: slider", "type: slider\n  minimum: 200", "study.yaml:8: questions.0: minimum 200 must be below maximum 100"),
+        ("type: slider", "type: slider\n  minimum: 200", "study.yaml:9: questions.0.minimum: minimum 200 must be below maximum 100"),
         ("type: slider", "type: slidre", "study.yaml:8: questions.0.type: 'slidre' is none of 'checkbox', 'no_errors', 'choice'"),
         ("- type: slider\n  label", "- label", "study.yaml:8: questions.0: type is missing; it says which kind this is"),
         ("[Yes, No, off]", "[Yes]", "study.yaml:12: questions.1.options: List should have at least 2 items"),
-        ("[Yes, No, off]", "[Yes, YES]", "study.yaml:12: questions.1.options: two options have the key 'yes'; change a label"),
-        ("data:\n  dataset: reports\n", "", "study.yaml:1: data is missing: name the dataset"),
+        ("[Yes, No, off]", "[Yes, YES]", "study.yaml:12: questions.1.options.1: two options have the key 'yes'; change a label"),
+        ("data:\n  dataset: reports\n", "", "study.yaml:1: data: is missing: name the dataset"),
         ("  dataset: reports", "  dataset: reports\n  limit: 0", "study.yaml:15: data.limit: Input should be greater than"),
         ("title: A study", "title: A study\ntitle: Again", "study.yaml:3: the key 'title' stands here a second time; remove one"),
         ("  dataset: reports", "  dataset: [reports", "not valid YAML: "),
         ("title: A study", "title: A: study", "study.yaml:2: not valid YAML: mapping values are not allowed here"),
         ("title: A study", "? [a]\n: b", "study.yaml:2: a key must be a word, not a list or mapping"),
         ("title: A study", "title: !!python/object:os.system x", "study.yaml:2: not valid YAML: could not determine a constructor"),
-        ("title: A study", "kind: llm\ntitle: A study", "study.yaml:1: a campaign of kind 'llm' needs model settings"),
+        ("title: A study", "kind: llm\ntitle: A study", "study.yaml:1: model: a campaign of kind 'llm' needs model settings"),
         (
             "title: A study",
             "title: A study\nchecks:\n- {name: c, type: gold, item: {split: t, example: 1, system: s}, golds: [[]]}",
@@ -63,8 +63,8 @@ def test_a_good_file_is_read() -> None:
         ),
         (
             "title: A study",
-            "title: A study\nchecks:\n- {name: c, type: instructed, question: none, answer: a}",
-            "study.yaml:1: check 'c' asks question 'none', which is not defined",
+            "title: A study\nchecks:\n- name: c\n  type: instructed\n  question: none\n  answer: a",
+            "study.yaml:6: checks.0.question: check 'c' asks question 'none', which is not defined",
         ),
     ],
 )  # fmt: skip
@@ -75,6 +75,20 @@ def test_a_message_names_file_line_path_and_what_to_do(old: str, new: str, messa
     assert message in str(refused.value)
     assert str(refused.value).startswith("study.yaml")
     assert "Value error" not in str(refused.value)
+
+
+def test_all_that_contradicts_other_parts_is_told_at_its_own_line() -> None:
+    text = GOOD + (
+        "batches:\n  gold: 2\nchecks:\n- name: blatant\n  type: must_mark\n  item: {split: t, example: e, system: s}\n"
+        "  expected:\n    category: Gone\n- name: told\n  type: instructed\n  question: gone\n  answer: a\n"
+    )
+    with pytest.raises(InvalidInput) as refused:
+        read_definition(text, name="f")
+    assert str(refused.value).splitlines() == [
+        "f:22: checks.0.expected.category: check 'blatant' expects category 'Gone', which is not defined (categories: Wrong, Unclear)",
+        "f:25: checks.1.question: check 'told' asks question 'gone', which is not defined",
+        "f:16: batches.gold: each batch needs 2 gold items, but 0 are defined under checks",
+    ]
 
 
 def test_every_problem_has_its_line() -> None:

@@ -134,7 +134,7 @@ def test_options_are_lines_until_one_has_a_key_of_its_own() -> None:
 @pytest.mark.usefixtures("reports")
 def test_what_is_wrong_is_said_with_its_place(database: Database) -> None:
     with database.reading() as session:
-        assert [problem.path for problem in examine(session, BLANK).problems] == [()]
+        assert [problem.path for problem in examine(session, BLANK).problems] == [("data",), ("categories",)]
         broken = GOOD.replace("regular: 3", "regular: -3")
         problem = examine(session, broken).problems[0]
         assert (problem.path, problem.line) == (("batches", "regular"), 9)
@@ -176,7 +176,9 @@ def test_a_model_is_told_word_for_word_what_people_were_told(database: Database)
         make_campaign(session, create_draft(session, GOOD + grouped + question, None).token)
         text = model_text(session, "hotels")
         missing = examine(session, text).problems
-        assert [(problem.path, "name the model" in problem.message) for problem in missing] == [(("model",), True)]
+        assert [(problem.path, "name the model" in problem.message) for problem in missing] == [
+            (("model", "model"), True)
+        ]
         make_campaign(session, create_draft(session, f"{text}  model: some-model\n", None).token)
         with pytest.raises(InvalidInput, match="nobody was instructed in campaign 'hotels-model'"):
             model_text(session, "hotels-model")

@@ -168,7 +168,11 @@ def test_progress_is_told_in_records(sqlite_database: Database, tmp_path: Path) 
     ("slug", "config", "message"),
     [
         ("Bad Name", "annotation_span_categories: [{name: A}]", r"slug: 'Bad Name' must be lower-case letters"),
-        ("good", "annotation_span_categories: [{name: A}, {name: a}]", r"two categories have the key 'a'"),
+        (
+            "good",
+            "annotation_span_categories: [{name: A}, {name: a}]",
+            r"categories.1.name: two categories have the name 'a'",
+        ),
     ],
 )
 def test_a_campaign_that_cannot_be_defined_is_refused_in_words(

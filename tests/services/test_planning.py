@@ -77,14 +77,14 @@ def plan(database: Database, definition: CampaignDefinition) -> CampaignPlan:
                 "[test]",
                 f"[test]{MUST_MARK}  expected: {{quote: absent}}",
             ),
-            r"study\.yaml:9: checks\.0: the text of its item does not contain the expected quote 'absent'",
+            r"study\.yaml:12: checks\.0\.expected\.quote: the text of its item does not contain the expected quote 'absent'",
         ),
         (
             (
                 "[test]",
                 f"[test]{MUST_MARK}  expected: {{start: 0, end: 500}}",
             ),
-            r"checks\.0: the expected span ends at 500, but the text has 22 characters",
+            r"checks\.0\.expected\.end: the expected span ends at 500, but the text has 22 characters",
         ),
     ],
 )  # fmt: skip

@@ -120,6 +120,54 @@ def test_two_categories_cannot_share_a_key_of_the_keyboard(researcher: Any, copy
     assert "hotkey" in unescape(" ".join(re.findall(r'class="small problem"[^>]*>(.*?)<', page)))
 
 
+def panel_of(page: str) -> str:
+    """Return what stands beside a step."""
+    return unescape(page.partition('<div id="state"')[2])
+
+
+def steps_of(page: str) -> dict[str, int]:
+    """Return how many mistakes the list of steps shows at each other step."""
+    steps = page.partition('class="tabs steps"')[2].partition("</nav>")[0]
+    return {
+        step: int(number)
+        for step, number in re.findall(r'/([a-z]+)"[^>]*>[^<]*<span class="badge">(\d+)</span>', steps)
+    }
+
+
+def test_a_category_that_goes_is_told_at_the_check_that_expects_it(researcher: Any, copy: str) -> None:
+    fill(researcher, f"{copy}/categories", act="remove:categories.1")
+    for step in ("start", "categories"):
+        page = researcher.get(f"{copy}/{step}").text
+        assert steps_of(page) == {"checks": 1, "guidelines": 1}
+        assert "Nothing to mend here." in panel_of(page)
+    name = "checks.0.expected.category"
+    page = researcher.get(f"{copy}/checks").text
+    assert "check 'flying-ferry' expects category 'unsupported', which is not defined" in said_at(page, name)
+    assert 'aria-invalid="true"' in field(page, name)
+    assert f'href="#f-{name}"' in panel_of(page)
+    example = "worked_examples.0.spans.1.category"
+    assert "worked example 1 expects category 'unsupported'" in said_at(
+        researcher.get(f"{copy}/guidelines").text, example
+    )
+    assert f'href="{copy}/checks#f-{name}"' in researcher.get(f"{copy}/review").text
+    text = sent(researcher.get(f"{copy}/text").text)["text"]
+    line = 1 + text.splitlines().index(next(entry for entry in text.splitlines() if "category: unsupported" in entry))
+    assert f'data-line="{line}"' in researcher.get(f"{copy}/text").text
+    fill(researcher, f"{copy}/checks", {name: "contradicts"})
+    assert steps_of(researcher.get(f"{copy}/start").text) == {"guidelines": 1}
+
+
+def test_what_one_step_asks_of_another_is_told_where_it_is_mended(researcher: Any, copy: str) -> None:
+    fill(researcher, f"{copy}/checks", act="remove:checks.0")
+    assert "each batch needs 2 attention checks, but 1" in said_at(
+        researcher.get(f"{copy}/assignment").text, "batches.attention"
+    )
+    fill(researcher, f"{copy}/start", kind="llm")
+    page = researcher.get(f"{copy}/start").text
+    assert steps_of(page) == {"assignment": 1, "model": 1}
+    assert "needs model settings" in said_at(researcher.get(f"{copy}/model").text, "model")
+
+
 def test_a_row_is_not_removed_while_something_typed_cannot_be_taken_over(researcher: Any, copy: str) -> None:
     refused = fill(researcher, f"{copy}/checks", checks__0__expected__start="first", act="remove:checks.0")
     assert refused.status_code == 422
