@@ -8,6 +8,8 @@ then the database must hold what was promised and what was acknowledged (see `be
   lease ran out, and 10 % send everything twice at once.
 - ``haste``: 100 people at a time who never pause. How many requests and saves a second?
 - ``saves``: 32 people who send save after save. How many a second, when nothing else is asked for?
+
+With ``--peer PYTHON``, an interpreter that has factgenie 1.2.1, factgenie comes first: 100 people at once who never pause.
 """
 
 import argparse
@@ -24,6 +26,7 @@ import numpy as np
 
 from bench.annotators import Annotator, Measurements
 from bench.databases import KINDS, fresh_database, kinds_of
+from bench.factgenie_load import measure_factgenie
 from bench.http_client import Connection
 from bench.serving import Server
 from bench.study import create_study
@@ -33,8 +36,9 @@ from bench.visits import SAVES_PER_ITEM, TROUBLED, Crowd, Habit
 ITEMS = 10
 WARM_UP_CONNECTIONS = 16
 LONGEST_PAUSE_BEFORE_A_KILL = 0.5
-FACTGENIE_REQUESTS_PER_SECOND = 73
-"""What factgenie answered at best under the same mix, 100 annotators at a time, on a like machine with two cores."""
+FACTGENIE_REQUESTS_PER_SECOND = 73.0
+"""What factgenie answered at best, 100 annotators at a time, on a machine with two cores; ``--peer`` measures it on this one."""
+FACTGENIE_PEOPLE = 100
 
 
 @dataclass(frozen=True)
@@ -209,7 +213,20 @@ async def _warm_up(server: Server) -> None:
         await connection.close()
 
 
-def _report(title: str, outcome: Outcome) -> None:
+def _measure_peer(python: str) -> float:
+    """Return how many requests factgenie answers a second on this machine."""
+    outcome = measure_factgenie(python, FACTGENIE_PEOPLE, ITEMS)
+    print(
+        f"factgenie: {outcome.people} people, {outcome.seconds:.0f} s, {outcome.submitted} submitted\n"
+        f"  {outcome.requests_per_second:.0f} requests a second; unexpected answers: {len(outcome.problems)}; "
+        f"load average {os.getloadavg()[0]:.1f}"
+    )
+    for problem in outcome.problems[:10]:
+        print(f"  {problem}", file=sys.stderr)
+    return outcome.requests_per_second
+
+
+def _report(title: str, outcome: Outcome, factgenie: float) -> None:
     seen = ", ".join(f"{count} {name}" for name, count in outcome.seen.items())
     print(
         f"{title}: {outcome.people} people{f' ({seen})' if seen else ''}, {outcome.kills} kills, {outcome.seconds:.0f} s"
@@ -220,8 +237,8 @@ def _report(title: str, outcome: Outcome) -> None:
         print(f"  {name:<8} {len(seconds):>7} {p50:>8.1f} {p95:>8.1f} {p99:>8.1f} {max(seconds) * 1000:>8.1f}")
     requests = outcome.requests / outcome.seconds
     print(
-        f"  {requests:.0f} requests a second ({requests / FACTGENIE_REQUESTS_PER_SECOND:.1f} times factgenie's "
-        f"{FACTGENIE_REQUESTS_PER_SECOND}), {outcome.saves / outcome.seconds:.0f} acknowledged saves a second"
+        f"  {requests:.0f} requests a second ({requests / factgenie:.1f} times factgenie's {factgenie:.0f}), "
+        f"{outcome.saves / outcome.seconds:.0f} acknowledged saves a second"
     )
     if outcome.processor_seconds is not None:
         cost = outcome.processor_seconds / max(outcome.saves, 1) * 1000
@@ -244,11 +261,13 @@ def main() -> int:
     parser.add_argument("--annotators", type=int, help="people at work at the same time")
     parser.add_argument("--processes", type=int, help="server processes; spanplat's own choice when left out")
     parser.add_argument("--short", action="store_true", help="a few people for a few seconds")
+    parser.add_argument("--peer", metavar="PYTHON", help="an interpreter that has factgenie, to measure it too")
     options = parser.parse_args()
     chosen = options.measurements or [*LOADS, SAVES]
     if unknown := set(chosen) - {*LOADS, SAVES}:
         parser.error(f"there is no measurement {', '.join(sorted(unknown))}; there are {', '.join([*LOADS, SAVES])}")
     sound = True
+    factgenie = _measure_peer(options.peer) if options.peer else FACTGENIE_REQUESTS_PER_SECOND
     for name, kind in itertools.product(chosen, kinds_of(options.database)):
         if name == SAVES:
             people, seconds = (
@@ -259,7 +278,7 @@ def main() -> int:
             load = (SHORT if options.short else LOADS)[name]
             load = replace(load, at_once=options.annotators or load.at_once)
             outcome = measure(kind, load, options.processes)
-        _report(f"{name} on {kind}", outcome)
+        _report(f"{name} on {kind}", outcome, factgenie)
         sound = sound and not outcome.measurements.errors and not outcome.problems
     return 0 if sound else 1
 

@@ -1,0 +1,114 @@
+"""factgenie under the same load on the same machine: as many annotators at once who never pause, each with ten items.
+
+factgenie stores nothing before the end, so that each of its annotators sends 12 requests where one of ours sends 44: the page, ten
+items, and all annotations in one submission.
+"""
+
+import asyncio
+import contextlib
+import json
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from bench.http_client import Connection
+from bench.study import CATEGORIES
+
+PEER = Path(__file__).with_name("factgenie_peer.py")
+
+
+@dataclass
+class PeerOutcome:
+    """What was measured."""
+
+    people: int
+    seconds: float = 0.0
+    requests: int = 0
+    submitted: int = 0
+    """Annotators whose submission was acknowledged."""
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def requests_per_second(self) -> float:
+        """Requests answered in a second."""
+        return self.requests / self.seconds
+
+
+def measure_factgenie(python: str, people: int, items: int) -> PeerOutcome:
+    """Fill a campaign of factgenie.
+
+    Parameters
+    ----------
+    python
+        An interpreter that has factgenie 1.2.1.
+    people
+        Annotators at work at the same time; each takes one batch.
+    items
+        Outputs of a batch.
+    """
+    with _serving(python, people * items, items) as port:
+        return asyncio.run(_fill(port, people))
+
+
+@contextlib.contextmanager
+def _serving(python: str, outputs: int, per_batch: int) -> Iterator[int]:
+    with tempfile.TemporaryDirectory(prefix="spanplat-bench-factgenie-") as folder:
+        arguments = [python, str(PEER), folder, str(outputs), str(per_batch)]
+        with (
+            Path(folder, "log").open("w") as log,
+            subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=log, text=True) as process,
+        ):
+            assert process.stdout is not None
+            try:
+                address = next((line for line in process.stdout if line.startswith("http://")), "")
+                port = urlsplit(address.strip()).port
+                if port is None:
+                    raise RuntimeError(f"factgenie did not start:\n{Path(folder, 'log').read_text()}")
+                yield port
+            finally:
+                process.kill()
+
+
+async def _fill(port: int, people: int) -> PeerOutcome:
+    outcome = PeerOutcome(people)
+
+    async def work(number: int) -> None:
+        browser = Connection("127.0.0.1", port)
+        await _annotate(browser, f"person-{number}", outcome)
+        await browser.close()
+
+    await (warm_up := Connection("127.0.0.1", port)).request("GET", "/annotate/load?PROLIFIC_PID=factgenie_preview")
+    await warm_up.close()
+    began = time.perf_counter()
+    await asyncio.gather(*map(work, range(people)))
+    outcome.seconds = time.perf_counter() - began
+    return outcome
+
+
+async def _annotate(browser: Connection, person: str, outcome: PeerOutcome) -> None:
+    async def ask(method: str, path: str, body: bytes = b"") -> str:
+        answer = await browser.request(method, path, body)
+        outcome.requests += 1
+        if answer.status != 200:
+            outcome.problems.append(f"{method} {path}: {answer.status}")
+        return answer.body.decode()
+
+    page = await ask("GET", f"/annotate/load?PROLIFIC_PID={person}&STUDY_ID=bench&SESSION_ID={person}")
+    if (found := re.search(r"window\.annotation_set = (\[.*?\]);?\n", page)) is None:
+        outcome.problems.append(f"{person} was shown no batch")
+        return
+    annotation_set = json.loads(found[1])
+    for entry in annotation_set:
+        await ask("GET", f"/example?dataset=bench&split=test&setup_id=fir&example_idx={entry['example_idx']}")
+        spans = [{"type": type_, "text": "phone", "start": 13, "reason": ""} for type_ in range(len(CATEGORIES) // 3)]
+        entry |= {"annotations": spans, "flags": [], "options": [], "sliders": [], "textFields": []}
+    work = {"campaign_id": "load", "annotator_id": person, "annotation_set": annotation_set}
+    if json.loads(await ask("POST", "/submit_annotations", json.dumps(work).encode())).get("success"):
+        outcome.submitted += 1
+    else:
+        outcome.problems.append(f"{person}'s annotations were not taken")

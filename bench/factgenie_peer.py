@@ -1,0 +1,73 @@
+"""Serves a crowdsourcing campaign with factgenie. Runs in an interpreter that has factgenie 1.2.1, with nothing of spanplat.
+
+``python factgenie_peer.py FOLDER OUTPUTS PER_BATCH`` copies the installed package to FOLDER, because it keeps its data within itself,
+makes a dataset and a campaign there, and serves them as ``factgenie run`` does; the address is printed.
+"""
+
+import importlib.util
+import shutil
+import sys
+from pathlib import Path
+
+CAMPAIGN = "load"
+CATEGORIES = ("contradicted", "not-checkable", "misleading", "incoherent", "repetitive", "other")
+
+
+def main() -> None:
+    """Make the copy, fill it, and serve."""
+    folder, outputs, per_batch = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    spec = importlib.util.find_spec("factgenie")
+    if spec is None or spec.origin is None:
+        sys.exit(f"{sys.executable} has no factgenie: pip install factgenie==1.2.1")
+    package = folder / "factgenie"
+    shutil.copytree(Path(spec.origin).parent, package)
+    _write_data(package / "data", outputs)
+    sys.path.insert(0, str(folder))
+
+    from factgenie.bin.run import create_app  # noqa: PLC0415 - the copy
+    from factgenie.crowdsourcing import create_crowdsourcing_campaign, parse_crowdsourcing_config  # noqa: PLC0415
+    from werkzeug.serving import make_server  # noqa: PLC0415
+
+    app = create_app()
+    config = parse_crowdsourcing_config(
+        {
+            "annotatorInstructions": "Mark what the source does not support.",
+            "finalMessage": "Thank you.",
+            "examplesPerBatch": per_batch,
+            "annotatorsPerExample": 1,
+            "annotationGranularity": "words",
+            "service": "prolific",
+            "sortOrder": "keep-all",
+            "annotationSpanCategories": [{"name": name, "color": "#cccccc"} for name in CATEGORIES],
+            "flags": [],
+            "options": [],
+            "sliders": [],
+            "textFields": [],
+        }
+    )
+    with app.app_context():
+        selected = [{"dataset": "bench", "split": "test", "setup_id": "fir"}]
+        create_crowdsourcing_campaign(app, CAMPAIGN, config, selected)
+    server = make_server("127.0.0.1", 0, app, threaded=True)
+    print(f"http://127.0.0.1:{server.server_port}", flush=True)
+    server.serve_forever()
+
+
+def _write_data(data: Path, outputs: int) -> None:
+    import json  # noqa: PLC0415
+
+    texts = [f"Case {number}. " + "The phone has a display of 6.5 inches. " * 10 for number in range(outputs)]
+    (data / "inputs" / "bench").mkdir(parents=True)
+    (data / "outputs" / "bench").mkdir(parents=True)
+    (data / "inputs" / "bench" / "test.txt").write_text("".join(f"Case {number}\n" for number in range(outputs)))
+    (data / "datasets.yml").write_text(
+        "bench:\n  class: basic.PlainTextDataset\n  description: ''\n  enabled: true\n  splits: [test]\n"
+    )
+    with (data / "outputs" / "bench" / "test-fir.jsonl").open("w") as file:
+        for number, text in enumerate(texts):
+            record = {"dataset": "bench", "split": "test", "setup_id": "fir", "example_idx": number, "output": text}
+            file.write(json.dumps(record | {"metadata": {}}) + "\n")
+
+
+if __name__ == "__main__":
+    main()
