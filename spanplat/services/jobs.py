@@ -195,6 +195,23 @@ def unfinished(session: Session) -> list[int]:
     return list(session.scalars(select(Job.id).where(_claimable(datetime.now(UTC))).order_by(Job.id)))
 
 
+def silent_since(job: Job, now: datetime) -> datetime | None:
+    """Return since when no worker has been heard of that is or should be at a job; None where that is not long, and it has ended."""
+    if job.state not in (JobState.QUEUED, JobState.RUNNING):
+        return None
+    last = job.heartbeat if job.state == JobState.RUNNING else job.created_at
+    return last if last is not None and last < now - STALE_AFTER else None
+
+
+def list_silent(session: Session, now: datetime) -> list[Job]:
+    """Return the jobs that no worker is at, oldest first; what only waits until a worker has done other work is none of them."""
+    started = select(Job).where(Job.state.in_((JobState.QUEUED, JobState.RUNNING))).order_by(Job.id)
+    jobs = list(session.scalars(started))
+    running = [job for job in jobs if job.state == JobState.RUNNING]
+    is_one_at_work = any(silent_since(job, now) is None for job in running)
+    return [job for job in (running if is_one_at_work else jobs) if silent_since(job, now)]
+
+
 def _claimable(now: datetime) -> ColumnElement[bool]:
     abandoned = and_(Job.state == JobState.RUNNING, Job.heartbeat < now - STALE_AFTER)
     return or_(Job.state == JobState.QUEUED, abandoned)

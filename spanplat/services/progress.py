@@ -18,6 +18,7 @@ from spanplat.models import (
     Campaign,
     CampaignStatus,
     CheckResult,
+    ClaimState,
     Completion,
     Dataset,
     Example,
@@ -25,6 +26,7 @@ from spanplat.models import (
     ItemOutput,
     Job,
     JobState,
+    ModelClaim,
     Output,
     System,
     Unplaced,
@@ -58,6 +60,8 @@ class CampaignProgress:
     """Results of attention checks and gold items."""
     passed: int = 0
     """Those of them that passed."""
+    given_up: int = 0
+    """Items that a model was asked about in vain."""
     run: Job | None = None
     """The newest run of a model campaign that the worker was asked for."""
 
@@ -95,11 +99,12 @@ class CampaignProgress:
     def attention(self) -> list[str]:
         """Name what somebody should look at.
 
-        ``failed`` (its run), ``checks`` (most are failed), ``unopened`` (made, but nobody gets in), ``unplaced``, ``finished`` (but
-        still open), ``lapsed``.
+        ``failed`` (its run), ``given_up`` (items, and running again may help), ``checks`` (most are failed), ``unopened`` (made, but
+        nobody gets in), ``unplaced``, ``finished`` (but still open), ``lapsed``.
         """
         reasons = {
             "failed": self.has_failed,
+            "given_up": self.given_up > 0 and self.campaign.status == CampaignStatus.OPEN and not self.is_running,
             "checks": self.checked >= ENOUGH_CHECKS and 2 * self.passed < self.checked,
             "unopened": self.campaign.status == CampaignStatus.DRAFT,
             "unplaced": self.unplaced > 0,
@@ -171,6 +176,7 @@ def list_progress(session: Session, campaigns: Sequence[Campaign], now: datetime
     cost, checks = _known_costs(session, ids), _checks(session, ids)
     keys = {run_key(campaign.slug): campaign.id for campaign in campaigns if campaign.kind == "llm"}
     runs = {keys[job.key]: job for job in session.scalars(select(Job).where(Job.key.in_(keys)))}
+    given_up = _given_up(session, list(keys.values())) if keys else {}
     return [
         CampaignProgress(
             campaign=campaign,
@@ -184,6 +190,7 @@ def list_progress(session: Session, campaigns: Sequence[Campaign], now: datetime
             last_event=done.get(campaign.id, (0, None))[1],
             checked=checks.get(campaign.id, (0, 0))[0],
             passed=checks.get(campaign.id, (0, 0))[1],
+            given_up=given_up.get(campaign.id, 0),
             run=runs.get(campaign.id),
         )
         for campaign in campaigns
@@ -212,6 +219,16 @@ def _checks(session: Session, campaigns: Sequence[int]) -> dict[int, tuple[int, 
         .group_by(Assignment.campaign_id)
     )
     return {campaign_id: (count, int(passed)) for campaign_id, count, passed in session.execute(counts)}
+
+
+def _given_up(session: Session, campaigns: Sequence[int]) -> dict[int, int]:
+    """Count the items of model campaigns that were asked about in vain."""
+    counts = (
+        select(ModelClaim.campaign_id, func.count())
+        .where(ModelClaim.campaign_id.in_(campaigns), ModelClaim.state == ClaimState.FAILED)
+        .group_by(ModelClaim.campaign_id)
+    )
+    return dict(session.execute(counts).all())
 
 
 def list_batches(

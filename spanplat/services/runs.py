@@ -219,8 +219,7 @@ def stops_at_ceiling(session: Session, campaign: Campaign) -> bool:
     plan = _plan(session, campaign.slug)
     if plan.ceiling is None:
         return False
-    keys = waiting.open_questions(session, campaign.id, datetime.now(UTC)).free[:1]
-    asked = waiting.load_questions(session, plan.definition, keys)
+    asked = waiting.load_questions(session, plan.definition, waiting.first_free(session, campaign.id))
     wanted = [prepare(plan.dialogue, question, plan.reply_tokens) for question in asked]
     affordable, reserved = plan.affordable(session, wanted)
     return bool(wanted) and not affordable and not reserved

@@ -6,6 +6,7 @@ from flask import Blueprint, render_template, request
 from flask_login import current_user
 from werkzeug.wrappers import Response
 
+from spanplat.services.attention import list_attention
 from spanplat.services.campaigns import list_campaigns
 from spanplat.services.progress import list_progress
 from spanplat.web.accounts import local_path, unread_notices
@@ -25,7 +26,9 @@ def index() -> Response | str:
     if (elsewhere := ask_for_second_factor()) is not None:
         return elsewhere
     session = reading()
-    rows = list_progress(session, list_campaigns(session), datetime.now(UTC))
+    now = datetime.now(UTC)
+    rows = list_progress(session, list_campaigns(session), now)
+    attention = list_attention(session, rows, now)
     if is_htmx():
-        return unless_unchanged(render_template("_campaign_rows.html", rows=rows))
-    return unless_unchanged(render_template("overview.html", rows=rows, notices=unread_notices()))
+        return unless_unchanged(render_template("_campaign_rows.html", rows=rows, attention=attention))
+    return unless_unchanged(render_template("overview.html", rows=rows, attention=attention, notices=unread_notices()))

@@ -9,8 +9,8 @@ from flask import Flask
 from flask_babel import lazy_gettext as _
 
 from spanplat.errors import InvalidInput
-from spanplat.models import Campaign, CampaignStatus, Job, JobState
-from spanplat.services.jobs import STALE_AFTER
+from spanplat.models import Campaign, CampaignStatus, Job
+from spanplat.services import jobs
 from spanplat.services.model_runs.estimates import Estimate
 from spanplat.services.progress import CampaignProgress
 from spanplat.services.runs import KEPT, estimate_run, stops_at_ceiling
@@ -62,8 +62,7 @@ def reason_of(run: Job) -> str:
 
 def silent_since(run: Job) -> datetime | None:
     """Return since when no worker has been heard of that is or should be at a run; None where that is not long."""
-    last = run.heartbeat if run.state == JobState.RUNNING else run.created_at
-    return last if last is not None and last < datetime.now(UTC) - STALE_AFTER else None
+    return jobs.silent_since(run, datetime.now(UTC))
 
 
 def advice_on(kind: str) -> str:

@@ -1,11 +1,30 @@
 """The overview: what there is, how far it is, what needs attention."""
 
+from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from sqlalchemy import delete, select
 
 from spanplat.db import Database
-from spanplat.models import Base, Campaign, CampaignStatus, Event, Unplaced, User
+from spanplat.models import (
+    Base,
+    Campaign,
+    CampaignStatus,
+    ClaimState,
+    Completion,
+    Event,
+    Job,
+    ModelClaim,
+    Unplaced,
+    User,
+)
+from spanplat.schemas.definition import CampaignDefinition
+from spanplat.services.campaigns import clone_campaign, create_campaign, find_campaign, set_status
+from spanplat.services.definitions import definition_of
+from spanplat.services.jobs import STALE_AFTER
+from spanplat.services.model_runs.questions import first_free
+from spanplat.services.plans import plan_campaign
 
 
 def test_every_campaign_is_listed_with_its_kind_state_and_progress(researcher: Any) -> None:
@@ -67,3 +86,57 @@ def test_an_unchanged_answer_is_recognised_through_compression(researcher: Any) 
     assert first.headers["Content-Encoding"] == "br"
     again = researcher.client.get("/", headers={**headers, "If-None-Match": first.headers["ETag"]})
     assert (again.status_code, again.data) == (304, b"")
+
+
+def test_what_a_model_was_asked_in_vain_leads_to_what_helps(researcher: Any, demo: Database) -> None:
+    with demo.transaction() as session:
+        clone_campaign(session, "demo-overlap", "again")
+        campaign = set_status(session, "again", CampaignStatus.OPEN)
+        key = first_free(session, campaign.id)[0]
+        session.add(ModelClaim(**key._asdict(), campaign_id=campaign.id, state=ClaimState.FAILED, error="too odd"))
+    text = researcher.get("/").text
+    assert "1 item was asked about in vain" in text
+    assert 'href="/admin/campaigns/again#failed"' in text
+    assert 'id="failed"' in researcher.get("/admin/campaigns/again").text
+
+
+def test_a_run_that_its_ceiling_stopped_leads_to_its_page_which_says_how_to_go_on(
+    researcher: Any, demo: Database
+) -> None:
+    with demo.transaction() as session:
+        definition = definition_of(find_campaign(session, "demo-overlap")).model_dump(
+            mode="json", exclude_defaults=True
+        )
+        priced = {"price": {"input": 0, "output": 1e6}, "parameters": {"max_tokens": 3}, "max_cost": 4}
+        content = definition | {"slug": "dear", "model": {"provider": "openai", "model": "tiny"} | priced}
+        campaign = create_campaign(session, plan_campaign(session, CampaignDefinition.model_validate(content)))
+        set_status(session, "dear", CampaignStatus.OPEN)
+        key = first_free(session, campaign.id)[0]
+        call = {"request_sha256": "0" * 64, "request": {}, "response": {}, "latency": 1.0, "cost": 2.0}
+        session.add(Completion(campaign_id=campaign.id, **key._asdict(), **call))
+    text = researcher.get("/").text
+    assert "the next call might cost more than is left of $4.00" in text
+    assert '<a href="/admin/campaigns/dear">' in text
+    assert "--max-cost USD" in researcher.get("/admin/campaigns/dear").text
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload", "link"),
+    [
+        ("run-campaign", {"campaign": "demo-overlap"}, "/admin/campaigns/demo-overlap"),
+        ("run-study", {"study": "prompts"}, "/admin/studies/prompts"),
+        ("run-generation", {"generation": "drafts"}, "/admin/generations/drafts"),
+        ("import-dataset", {"upload": "x"}, "/admin/datasets"),
+        ("agreement", {}, "/admin/agreement"),
+    ],
+)
+def test_work_that_no_worker_takes_is_told_with_what_to_look_for(
+    researcher: Any, demo: Database, kind: str, payload: dict[str, str], link: str
+) -> None:
+    asked = datetime.now(UTC) - 2 * STALE_AFTER
+    with demo.transaction() as session:
+        session.add(Job(kind=kind, key=f"{kind}:x", payload=payload, created_at=asked))
+    attention = researcher.get("/").text.partition('class="attention"')[2].partition("</section>")[0]
+    assert "no worker has taken it since it was asked for" in attention
+    assert "See whether spanplat serve or spanplat worker runs" in attention
+    assert f'<a href="{link}">' in attention

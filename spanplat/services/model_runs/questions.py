@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, and_, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -72,7 +72,40 @@ def worker_name() -> str:
 
 def open_questions(session: Session, campaign_id: int, since: datetime) -> OpenQuestions:
     """Return what has no annotation yet; what was given up before ``since`` may be asked about again."""
-    rows = session.execute(
+    rows = session.execute(_unanswered(campaign_id))
+    free, busy, failed, now = [], 0, 0, datetime.now(UTC)
+    for assignment_id, item_id, state, lease, changed_at in rows:
+        if _is_free(state, lease, changed_at, now, since):
+            free.append(Key(assignment_id, item_id))
+        elif state == ClaimState.FAILED:
+            failed += 1
+        elif state != ClaimState.ANSWERED:
+            busy += 1
+    return OpenQuestions(free, busy, failed)
+
+
+def first_free(session: Session, campaign_id: int) -> list[Key]:
+    """Return the first item that may be claimed now, as `open_questions` has it; nothing where there is none."""
+    now = datetime.now(UTC)
+    row = session.execute(
+        _unanswered(campaign_id)
+        .where(
+            or_(
+                ModelClaim.state.is_(None),
+                ModelClaim.state == ClaimState.FAILED,
+                and_(
+                    ModelClaim.state == ClaimState.ASKING,
+                    or_(ModelClaim.lease_expires_at.is_(None), ModelClaim.lease_expires_at < now),
+                ),
+            )
+        )
+        .limit(1)
+    ).first()
+    return [Key(row[0], row[1])] if row else []
+
+
+def _unanswered(campaign_id: int) -> Select[int, int, str, datetime | None, datetime]:
+    return (
         select(Assignment.id, BatchItem.item_id, ModelClaim.state, ModelClaim.lease_expires_at, ModelClaim.changed_at)
         .join(BatchItem, BatchItem.batch_id == Assignment.batch_id)
         .outerjoin(Annotation, (Annotation.assignment_id == Assignment.id) & (Annotation.item_id == BatchItem.item_id))
@@ -84,15 +117,6 @@ def open_questions(session: Session, campaign_id: int, since: datetime) -> OpenQ
         )
         .order_by(Assignment.repeat, Assignment.batch_id, BatchItem.position)
     )
-    free, busy, failed, now = [], 0, 0, datetime.now(UTC)
-    for assignment_id, item_id, state, lease, changed_at in rows:
-        if _is_free(state, lease, changed_at, now, since):
-            free.append(Key(assignment_id, item_id))
-        elif state == ClaimState.FAILED:
-            failed += 1
-        elif state != ClaimState.ANSWERED:
-            busy += 1
-    return OpenQuestions(free, busy, failed)
 
 
 def _is_free(state: str | None, lease: datetime | None, changed_at: datetime, now: datetime, since: datetime) -> bool:
