@@ -44,11 +44,23 @@ def test_a_link_is_refused(tmp_path: Path) -> None:
         unpack_zip(tmp_path / "a.zip", tmp_path / "into")
 
 
-def test_a_bomb_stops_at_the_limit_whatever_its_directory_says(tmp_path: Path) -> None:
-    archive = pack(tmp_path / "a.zip", {"a.json": b"0" * 10_000_000})
-    assert archive.stat().st_size < 20_000
-    with pytest.raises(InvalidInput, match="unpacks to more"):
-        unpack_zip(archive, tmp_path / "into", most_bytes=1_000_000)
+@pytest.mark.parametrize(
+    ("stated", "problem"),
+    [(None, "unpacks to more"), (2**31, "unpacks to more"), (1000, "cannot be unpacked"), (0, "cannot be unpacked")],
+    ids=["the-truth", "too-much", "too-little", "nothing"],
+)
+def test_a_bomb_stops_at_the_limit_whatever_its_directory_says(
+    tmp_path: Path, stated: int | None, problem: str
+) -> None:
+    content = bytearray(pack(tmp_path / "a.zip", {"a.json": b"0" * 10_000_000}).read_bytes())
+    assert len(content) < 20_000
+    if stated is not None:
+        for size in (22, content.index(b"PK\1\2") + 24):
+            content[size : size + 4] = stated.to_bytes(4, "little")
+    (tmp_path / "a.zip").write_bytes(content)
+    with pytest.raises(InvalidInput, match=problem):
+        unpack_zip(tmp_path / "a.zip", tmp_path / "into", most_bytes=1_000_000)
+    assert sum(path.stat().st_size for path in (tmp_path / "into").rglob("*")) <= 1_000_000
 
 
 def test_too_many_files_are_refused_before_any_is_written(tmp_path: Path) -> None:
@@ -65,11 +77,13 @@ def test_what_is_no_zip_file_is_told(tmp_path: Path) -> None:
 
 
 def test_a_directory_of_a_million_entries_is_refused_before_it_is_read(tmp_path: Path) -> None:
-    """It says a million times where one small file lies, and would take a gigabyte of memory as a list."""
+    """It says a million times where one small file lies, and would take half a gigabyte of memory as a list."""
     one = pack(tmp_path / "one.zip", {"a.json": b"[1]"}).read_bytes()
     directory, end = one.index(b"PK\1\2"), one.index(b"PK\5\6")
+    entries = one[directory:end] * 1_000_000
+    size = end + 12
     many = tmp_path / "a.zip"
-    many.write_bytes(one[:directory] + one[directory:end] * 1_000_000 + one[end:])
+    many.write_bytes(one[:directory] + entries + one[end:size] + len(entries).to_bytes(4, "little") + one[size + 4 :])
     with pytest.raises(InvalidInput, match="lists more than 40000 files and folders"):
         unpack_zip(many, tmp_path / "into")
     assert not (tmp_path / "into").exists()

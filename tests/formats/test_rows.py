@@ -1,6 +1,7 @@
 """Rows of tables, and what is said of files that are damaged."""
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -105,8 +106,9 @@ def test_an_entry_that_is_no_row_is_a_problem_at_its_position(tmp_path: Path) ->
         ("x" * 100_000_000, "has more than 5,000,000 characters in 'text', which are not taken"),
         ('"' + ("x" * 999 + "\n") * 6_000 + '"', "has more than 5,000,000 characters in 'text', which are not taken"),
         ('"', "is cut off or not CSV from here on"),
+        ("x," * 10_000_000, "is cut off or not CSV from here on: a line has more than 16,777,216 characters"),
     ],
-    ids=["one-more", "100-MB", "of-many-lines", "cut-off"],
+    ids=["one-more", "100-MB", "of-many-lines", "cut-off", "many-cells"],
 )
 def test_a_csv_cell_without_end_is_named_by_row_and_column(tmp_path: Path, large: str, reason: str) -> None:
     path = tmp_path / "a.csv"
@@ -139,8 +141,14 @@ def test_a_text_without_end_is_named_by_row_and_column_and_the_others_are_taken(
 def test_a_line_without_end_is_not_read_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_lines, "MOST_LINE", 1024**2)
     path = tmp_path / "a.jsonl"
-    path.write_bytes(b'{"text": "a"}\n{"text": "' + b"x" * 3 * 1024**2 + b'"}\n{"text": "b"}\n')
-    first, problem = read_rows(path, "jsonl")
+    path.write_bytes(b'{"text": "a"}\n{"text": "' + b"x" * 50 * 1024**2 + b'"}\n{"text": "b"}\n')
+    tracemalloc.start()
+    try:
+        first, problem = read_rows(path, "jsonl")
+        _now, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 10 * 1024**2
     assert first == Row(1, {"text": "a"})
     assert problem == Problem(path, 2, "has more than 1 MB; nothing is read from there on")
 
