@@ -24,7 +24,9 @@ def password(live_server: LiveServer) -> str:
 def sign_in(page: Page, password: str) -> None:
     page.goto("/")
     page.get_by_label("Email").fill("root@example.org")
-    page.get_by_label("Password").fill(password)
+    field = page.get_by_label("Password")
+    expect(field).to_have_attribute("autocomplete", "current-password")
+    field.fill(password)
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("link", name="People")).to_be_visible()
 
@@ -43,9 +45,16 @@ def test_somebody_is_invited_and_makes_an_account(new_page: Callable[..., Page],
     expect(guest.get_by_role("status")).to_contain_text("Very strong")
     guest.get_by_role("button", name="Show “Password”", exact=True).click()
     expect(password_field).to_have_attribute("type", "text")
+    password_field.press("ControlOrMeta+a")
+    password_field.press("ControlOrMeta+c")
     guest.get_by_role("button", name="Show “Password”", exact=True).click()
     expect(password_field).to_have_attribute("type", "password")
-    guest.get_by_label("Password again").fill("correct horse battery")
+    again = guest.get_by_label("Password again", exact=True)
+    for field in (password_field, again):
+        field.fill("")
+        field.press("ControlOrMeta+v")
+        expect(field).to_have_value("correct horse battery")
+        expect(field).to_have_attribute("autocomplete", "new-password")
     guest.get_by_role("button", name="Make my account").click()
     expect(guest.get_by_role("heading", name="Campaigns")).to_be_visible()
     expect(guest.get_by_role("link", name="People")).to_have_count(0)

@@ -128,6 +128,13 @@ def test_serving_others_unencrypted_is_warned_of(
     assert ("set SPANPLAT_BASE_URL to its https:// address" in capsys.readouterr().err) == warns
 
 
+def test_who_begins_to_serve_others_reads_the_warning(
+    start: Callable[..., "subprocess.Popen[str]"], capfd: pytest.CaptureFixture[str]
+) -> None:
+    address_of(start("serve", "--host", "0.0.0.0", "--port", "0", "--workers", "1", "--no-worker"))  # noqa: S104
+    assert "on the network of 0.0.0.0 can read passwords" in capfd.readouterr().err
+
+
 def test_connections_stay_open_between_saves(start: Callable[..., "subprocess.Popen[str]"]) -> None:
     process = start("serve", "--port", "0", "--workers", "1", "--no-worker")
     url = httpx.URL(address_of(process))

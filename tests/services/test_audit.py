@@ -1,7 +1,7 @@
 """The audit log."""
 
 import pytest
-from sqlalchemy import delete, update
+from sqlalchemy import delete, text, update
 from sqlalchemy.exc import DatabaseError
 
 from spanplat.db import Database
@@ -44,6 +44,17 @@ def test_the_database_refuses_to_change_or_delete_lines(database: Database, chan
         session.execute(change)  # type: ignore[call-overload]
     with database.reading() as session:
         assert [line.actor for line in list_events(session)] == ["somebody"]
+
+
+def test_postgresql_refuses_to_empty_the_log_too(postgresql_url: str) -> None:
+    database = Database(postgresql_url)
+    with database.transaction() as session:
+        log_event(session, "campaign.opened", "hotels")
+    with pytest.raises(DatabaseError, match="only added to"), database.transaction() as session:
+        session.execute(text("TRUNCATE event"))
+    with database.reading() as session:
+        assert len(list_events(session)) == 1
+    database.dispose()
 
 
 def test_the_log_is_filtered_and_paged(database: Database) -> None:
