@@ -24,6 +24,7 @@ from spanplat.models import (
 )
 from spanplat.platforms.arrivals import Arrival
 from spanplat.schemas.submission import Submission
+from spanplat.services.annotators import find_or_add_annotator
 from spanplat.services.campaigns import find_campaign
 from spanplat.services.claims import NothingLeft
 from spanplat.services.participation import Stage, Visit, enter
@@ -78,8 +79,12 @@ def test_a_double_click_makes_one_participation_with_one_seat(database: Database
         assert session.scalar(held) == 1
 
 
-def test_two_visits_of_one_person_at_once_share_a_seat(database: Database, launch: Launch) -> None:
+@pytest.mark.parametrize("is_known", [False, True], ids=["newcomer", "known"])
+def test_two_visits_of_one_person_at_once_share_a_seat(database: Database, launch: Launch, is_known: bool) -> None:
     launch(annotators={"max_batches": 4})
+    if is_known:  # visits of a newcomer wait for each other already when the person is written down
+        with database.transaction() as session:
+            find_or_add_annotator(session, "human", "other", "ann")
     visits = at_once(6, lambda number: come_in(database, "ann", f"tab-{number}", NOW))
     assert len({visit.assignment.id for visit in visits}) == 1
 

@@ -16,6 +16,7 @@ def test_pages_allow_nothing_but_their_own_scripts_and_styles(stranger: Any) -> 
     )
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert headers["X-Frame-Options"] == "DENY"
+    assert headers["Referrer-Policy"] == "same-origin"
     assert headers["Cache-Control"] == "private, no-cache"
 
 

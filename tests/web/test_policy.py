@@ -1,15 +1,19 @@
 """Every route says who may use it, and nobody else gets through."""
 
 from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
-from flask import Flask
+from flask import Blueprint, Flask
 from sqlalchemy import select
 from werkzeug.routing import Rule
 
 from spanplat.db import Database
 from spanplat.models import Base, Role
+from spanplat.settings import Settings
+from spanplat.web import app as web_app
 from spanplat.web.policy import Access, access_of, policy, require_declared
 
 EXAMPLES: dict[str, Any] = {
@@ -46,10 +50,15 @@ def test_every_route_declares_who_may_use_it(app: Flask) -> None:
     }
 
 
-def test_an_application_with_an_undeclared_route_does_not_start(app: Flask) -> None:
-    app.add_url_rule("/forgotten", "forgotten", lambda: "")
-    with pytest.raises(RuntimeError, match=r"/forgotten \(forgotten\) does not declare who may use it"):
-        require_declared(app)
+def test_an_application_with_an_undeclared_route_does_not_start(
+    demo: Database, web_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forgotten = ModuleType("forgotten")
+    forgotten.blueprint = Blueprint("forgotten", __name__)  # type: ignore[attr-defined]
+    forgotten.blueprint.add_url_rule("/forgotten", "page", lambda: "")
+    monkeypatch.setattr(web_app, "PAGES", (*web_app.PAGES, forgotten))
+    with pytest.raises(RuntimeError, match=r"/forgotten \(forgotten.page\) does not declare who may use it"):
+        web_app.create_app(Settings(home=web_home, _env_file=None), demo)
 
 
 def test_a_route_for_token_bearers_needs_a_token_in_its_address(app: Flask) -> None:
