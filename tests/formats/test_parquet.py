@@ -194,11 +194,14 @@ def test_what_the_footer_states_is_looked_at_before_anything_is_unpacked(
 
 
 @pytest.mark.parametrize("nested", [False, True])
-def test_one_text_repeated_without_end_does_not_fill_the_memory(tmp_path: Path, nested: bool) -> None:
+@pytest.mark.parametrize("store_schema", [False, True], ids=["text", "dictionary"])
+def test_one_text_repeated_without_end_does_not_fill_the_memory(
+    tmp_path: Path, nested: bool, store_schema: bool
+) -> None:
     """A dictionary says once what a million values repeat: the file and its stated size stay small."""
     million = pa.DictionaryArray.from_arrays(pa.array([0] * 1_000_000, pa.int32()), ["x" * 500_000])
     column = pa.ListArray.from_arrays([0, 1_000_000], million) if nested else million
-    path = write(tmp_path / "a.parquet", {"text": column}, compression="zstd")
+    path = write(tmp_path / "a.parquet", {"text": column}, compression="zstd", store_schema=store_schema)
     assert path.stat().st_size < 50_000
     before, most, problem = pa.total_allocated_bytes(), 0, None
     reading = read_rows(path, "parquet")
