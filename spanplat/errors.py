@@ -70,7 +70,7 @@ class TooMany(SpanplatError):
         Seconds until it is worth asking again.
     """
 
-    def __init__(self, message: Saying, *, retry_after: int) -> None:
+    def __init__(self, message: Saying | str, *, retry_after: int) -> None:
         super().__init__(message)
         self.retry_after = retry_after
 

@@ -56,7 +56,10 @@ def init_app(app: Flask) -> None:
 
 
 def _answer_ours(error: SpanplatError) -> Response:
-    return _answer(status_of(error), str(error))
+    response = _answer(status_of(error), str(error))
+    if isinstance(error, TooMany):
+        response.headers["Retry-After"] = str(error.retry_after)
+    return response
 
 
 def _answer_http(error: HTTPException) -> Response:

@@ -1,16 +1,19 @@
 """How often somebody may try what could be guessed, or costs the server time."""
 
+import functools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from ipaddress import IPv6Address, ip_address
 from math import ceil
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
-from flask import Flask, Response, current_app, request, session
-from flask_limiter import Limiter
+from flask import Flask, current_app, make_response, request, session
 from flask_login import current_user
-from limits import RateLimitItemPerMinute
+from limits import RateLimitItem, RateLimitItemPerMinute, parse_many
 from limits.errors import StorageError
+from limits.storage import MemoryStorage, RedisStorage
+from limits.strategies import FixedWindowRateLimiter
+from werkzeug.wrappers import Response
 
 from spanplat.errors import TooMany, say
 from spanplat.settings import Settings
@@ -23,6 +26,56 @@ MOST_CHANGES = "600 per minute"
 
 PATIENCE_SECONDS = 1.0
 """How long a request waits for Redis."""
+PAUSE_SECONDS = 10.0
+"""How long Redis is left alone after it did not answer."""
+
+
+class Counts:
+    """How often what happened: counted in Redis where there is one, so that all processes count together; else in each process.
+
+    While Redis does not answer, each process counts for itself: nobody's work is refused because something cannot be counted.
+
+    Parameters
+    ----------
+    redis_url
+        Address of Redis; empty for none.
+    """
+
+    def __init__(self, redis_url: str) -> None:
+        self._own = FixedWindowRateLimiter(MemoryStorage())
+        self._shared = self._own
+        if redis_url:
+            patience: dict[str, Any] = {"socket_connect_timeout": PATIENCE_SECONDS, "socket_timeout": PATIENCE_SECONDS}
+            self._shared = FixedWindowRateLimiter(RedisStorage(redis_url, wrap_exceptions=True, **patience))
+        self._asks_again_at = 0.0
+
+    def add(self, limit: RateLimitItem, *what: str) -> bool:
+        """Count once more; tells whether that is within the limit."""
+        return self._ask(lambda counts: counts.hit(limit, *what))
+
+    def has_room(self, limit: RateLimitItem, *what: str) -> bool:
+        """Tell whether once more would be within the limit."""
+        return self._ask(lambda counts: counts.test(limit, *what))
+
+    def seconds_left(self, limit: RateLimitItem, *what: str) -> int:
+        """Return the seconds until counting begins anew, at least one."""
+        return max(1, ceil(self._ask(lambda counts: counts.get_window_stats(limit, *what)).reset_time - time.time()))
+
+    def _ask(self, question: Callable[[FixedWindowRateLimiter], R]) -> R:
+        if time.monotonic() >= self._asks_again_at:
+            try:
+                return question(self._shared)
+            except StorageError:
+                current_app.logger.warning("Redis does not answer; each process counts for itself meanwhile")
+                self._asks_again_at = time.monotonic() + PAUSE_SECONDS
+        return question(self._own)
+
+
+def init_app(app: Flask, settings: Settings) -> None:
+    """Count the changes that everybody makes, and let the views below count more."""
+    app.config.setdefault("SPANPLAT_MOST_CHANGES", MOST_CHANGES)
+    app.extensions["spanplat_counts"] = Counts(settings.redis_url)
+    app.before_request(_count_change)
 
 
 def remote_network() -> str:
@@ -36,53 +89,25 @@ def remote_network() -> str:
     return str(address.ipv4_mapped or IPv6Address(int(address) >> 64 << 64))
 
 
-def _who() -> str:
-    """Who asks: the bearer of an address with a token, whoever is signed in, or somebody at an address."""
-    token = (request.view_args or {}).get("token")
-    if token is not None and request.path.startswith("/a/"):
-        return f"work:{token}"
-    return f"user:{current_user.id}" if current_user.is_authenticated else remote_network()
-
-
-_limiter = Limiter(
-    key_func=_who,
-    headers_enabled=True,
-    in_memory_fallback_enabled=True,
-    default_limits=[lambda: current_app.config["SPANPLAT_MOST_CHANGES"]],
-    default_limits_exempt_when=lambda: request.method in ("GET", "HEAD", "OPTIONS"),
-)
-
-
-def init_app(app: Flask, settings: Settings) -> None:
-    """Count attempts, in Redis where there is one, so that all processes count together; else in each process.
-
-    While Redis does not answer, each process counts for itself: nobody's work is refused because something cannot be counted.
-    """
-    app.config.setdefault("SPANPLAT_MOST_CHANGES", MOST_CHANGES)
-    app.config.setdefault("RATELIMIT_STORAGE_URI", settings.redis_url or "memory://")
-    if settings.redis_url:
-        patience = {"socket_connect_timeout": PATIENCE_SECONDS, "socket_timeout": PATIENCE_SECONDS}
-        app.config.setdefault("RATELIMIT_STORAGE_OPTIONS", {"wrap_exceptions": True, **patience})
-    _limiter.init_app(app)
-
-
-def limit_sign_in(view: Callable[P, R]) -> Callable[P, R]:
+def limit_sign_in(view: Callable[P, Any]) -> Callable[P, Response]:
     """Allow ten failed attempts a minute from one address, and thirty an hour for one account."""
-    per_address = _limiter.limit("10 per minute; 100 per hour", key_func=remote_network, deduct_when=_failed)
-    per_account = _limiter.limit("30 per hour", key_func=_account, deduct_when=_failed)
-    return per_address(per_account(view))
+    return _limit_failures(view, ("10 per minute; 100 per hour", remote_network), ("30 per hour", _account))
 
 
-def limit_codes(view: Callable[P, R]) -> Callable[P, R]:
+def limit_codes(view: Callable[P, Any]) -> Callable[P, Response]:
     """Allow ten wrong codes an hour for one account: of a million codes, three are right at any moment."""
-    per_address = _limiter.limit("10 per minute; 100 per hour", key_func=remote_network, deduct_when=_failed)
-    per_account = _limiter.limit("10 per hour", key_func=_waiting_account, deduct_when=_failed)
-    return per_address(per_account(view))
+    return _limit_failures(view, ("10 per minute; 100 per hour", remote_network), ("10 per hour", _waiting_account))
 
 
 def limit_strength(view: Callable[P, R]) -> Callable[P, R]:
     """Allow as many estimates of a password's strength from one address as quick typing needs."""
-    return _limiter.limit("120 per minute", key_func=remote_network)(view)
+
+    @functools.wraps(view)
+    def limited(*args: P.args, **kwargs: P.kwargs) -> R:
+        _count("120 per minute", remote_network())
+        return view(*args, **kwargs)
+
+    return limited
 
 
 def limit_arrivals() -> None:
@@ -95,18 +120,68 @@ def limit_arrivals() -> None:
     """
     settings: Settings = current_app.extensions["spanplat_settings"]
     limit, who = RateLimitItemPerMinute(settings.arrivals_per_minute), f"arrivals:{remote_network()}"
-    try:
-        is_within = _limiter.limiter.hit(limit, who)
-    except StorageError:
-        current_app.logger.warning("arrivals are not counted: Redis does not answer")
-        return
-    if not is_within:
-        until = _limiter.limiter.get_window_stats(limit, who).reset_time
-        seconds = max(1, ceil(until - time.time()))
+    if not _counts().add(limit, who):
         raise TooMany(
             say("very many people are coming in from your network just now; please open the link again in a minute"),
-            retry_after=seconds,
+            retry_after=_counts().seconds_left(limit, who),
         )
+
+
+def _counts() -> Counts:
+    counts: Counts = current_app.extensions["spanplat_counts"]
+    return counts
+
+
+@functools.cache
+def _rules(text: str) -> Sequence[RateLimitItem]:
+    return parse_many(text)
+
+
+def _count_change() -> None:
+    """Count a change of one kind; what only looks is not counted."""
+    if request.method not in ("GET", "HEAD", "OPTIONS") and request.endpoint is not None:
+        _count(current_app.config["SPANPLAT_MOST_CHANGES"], _who())
+
+
+def _count(rules: str, who: str) -> None:
+    for limit in _rules(rules):
+        what = (request.endpoint or "", who)
+        if not _counts().add(limit, *what):
+            raise _refusal(limit, what)
+
+
+def _limit_failures(view: Callable[P, Any], *rules: tuple[str, Callable[[], str]]) -> Callable[P, Response]:
+    """Refuse a view to whoever failed too often: it raises then, or answers with 422."""
+
+    @functools.wraps(view)
+    def limited(*args: P.args, **kwargs: P.kwargs) -> Response:
+        counted = [(limit, (request.endpoint or "", who())) for text, who in rules for limit in _rules(text)]
+        for limit, what in counted:
+            if not _counts().has_room(limit, *what):
+                raise _refusal(limit, what)
+        has_failed = True
+        try:
+            response: Response = make_response(view(*args, **kwargs))
+            has_failed = response.status_code == 422
+        finally:
+            if has_failed:
+                for limit, what in counted:
+                    _counts().add(limit, *what)
+        return response
+
+    return limited
+
+
+def _refusal(limit: RateLimitItem, what: tuple[str, ...]) -> TooMany:
+    return TooMany(f"at most {limit} are taken here", retry_after=_counts().seconds_left(limit, *what))
+
+
+def _who() -> str:
+    """Who asks: the bearer of an address with a token, whoever is signed in, or somebody at an address."""
+    token = (request.view_args or {}).get("token")
+    if token is not None and request.path.startswith("/a/"):
+        return f"work:{token}"
+    return f"user:{current_user.id}" if current_user.is_authenticated else remote_network()
 
 
 def _account() -> str:
@@ -118,7 +193,3 @@ def _account() -> str:
 
 def _waiting_account() -> str:
     return f"code:{session.get('waiting', {}).get('user', '')}"
-
-
-def _failed(response: Response) -> bool:
-    return response.status_code == 422
