@@ -75,7 +75,8 @@ def test_a_search_shows_where_it_hit(viewer: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "wanted", ['"', "'", "%", "_", "\\", "a*", "(", "NEAR(a b)", "\x00", "<b>", "é", "a:b", "-", "^", "雨"]
+    "wanted",
+    ['"', '"""', "'", "it's", "%", "_", "\\", "a*", "(", "NEAR(a b)", "\x00", "<b>", "é", "a:b", "-", "^", "雨"],
 )
 @pytest.mark.parametrize("place", ["text", "source", "either"])
 def test_no_search_is_an_error(viewer: Any, wanted: str, place: str) -> None:
