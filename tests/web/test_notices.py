@@ -11,7 +11,13 @@ from sqlalchemy import select
 from spanplat.db import Database
 from spanplat.models import Role, User
 from spanplat.services.api_tokens import create_token
-from spanplat.services.second_factor import begin_enrolment, confirm_enrolment, open_enrolment, reset_second_factor
+from spanplat.services.second_factor import (
+    begin_enrolment,
+    confirm_enrolment,
+    open_enrolment,
+    reset_second_factor,
+    take_code,
+)
 from spanplat.services.users import add_user, change_role, reset_password
 from tests.web.conftest import Visitor
 
@@ -63,7 +69,8 @@ def test_what_others_did_to_an_account_is_told_at_the_next_sign_in(ada: Any, app
         begin_enrolment(session, user.id, password)
         enrolment = open_enrolment(session, user.id)
         assert enrolment is not None
-        confirm_enrolment(session, user.id, pyotp.TOTP(enrolment.secret).now())
+        _user, codes = confirm_enrolment(session, user.id, pyotp.TOTP(enrolment.secret).now())
+        assert take_code(session, user.id, codes[0])
         session.info["actor"] = "cli"
         reset_second_factor(session, ADA)
         password = reset_password(session, ADA)
@@ -73,6 +80,7 @@ def test_what_others_did_to_an_account_is_told_at_the_next_sign_in(ada: Any, app
     assert f"a token for scripts was made (by {ADMIN})" in page
     assert f"the role was changed (by {ADMIN})" in page
     assert f"the second factor was turned on (by {ADMIN})" in page
+    assert f"a recovery code was used (by {ADMIN})" in page
     assert "the second factor was taken away (by cli)" in page
     assert "a new password was given out (by cli)" in page
 
