@@ -53,8 +53,9 @@ def test_a_relative_import_stays_under_the_same_digest(source: Path, tmp_path: P
     ["", "js", "js/", "../secret", "%2e%2e/secret", "js/..%2f../secret", "/secret", "../../secret", "..\\secret"],
 )
 def test_no_folder_is_listed_and_nothing_outside_is_served(source: Path, tmp_path: Path, wanted: str) -> None:
-    (tmp_path / "secret").write_text("of the house")
     app, client = _serve(source, tmp_path / "cache")
+    for outside in (tmp_path, tmp_path / "cache"):
+        (outside / "secret").write_text("of the house")
     folder = _url(app, "js/main.js").removesuffix("js/main.js")
     with client.get(f"{folder}{wanted}") as response:
         assert response.status_code == 404
