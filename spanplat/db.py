@@ -10,7 +10,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,41 @@ class Database:
             Session(connection, expire_on_commit=False, info={"actor": self.actor}) as session,
         ):
             yield session
+
+    @contextlib.contextmanager
+    def reading_then_writing(self) -> Iterator[tuple[Session, Callable[[], AbstractContextManager[None]]]]:
+        """Give a session on one connection: to read with at first, to write with in a block of the second value, which commits.
+
+        Nobody has to wait while what was read is looked at, so others may change it meanwhile: each statement that writes has to say
+        in its WHERE what it relies on. On SQLite everything read before comes from one snapshot; on PostgreSQL each statement reads
+        what was committed last.
+
+        >>> with database.reading_then_writing() as (session, writing):
+        ...     seat = session.execute(FIND_SEAT).one()
+        ...     with writing():
+        ...         session.execute(RENEW_LEASE, {"id": seat.id, "if_held_by": seat.annotator_id})
+        """
+        with (
+            self._connect(writes=not self.is_sqlite) as connection,
+            Session(connection, expire_on_commit=False, info={"actor": self.actor}) as session,
+        ):
+
+            @contextlib.contextmanager
+            def writing() -> Iterator[None]:
+                turn: AbstractContextManager[None] = contextlib.nullcontext()
+                if self.write_queue is not None:
+                    session.rollback()  # ends the snapshot: a transaction that has read cannot take the write lock after others
+                    connection.execution_options(spanplat_writes=True)
+                    turn = self.write_queue.turn()
+                with turn:
+                    try:
+                        yield
+                        session.commit()
+                    except BaseException:
+                        session.rollback()
+                        raise
+
+            yield session, writing
 
     def refresh_statistics(self) -> None:
         """Have the database count what its tables hold, after many rows came at once.

@@ -210,7 +210,7 @@ def hold_seat(session: Session, assignment_id: int, definition: CampaignDefiniti
 
     def renew() -> bool:
         lease = {"seat_id": assignment_id, "lease_end": lease_end(definition, now)}
-        return bool(rows_changed(session.execute(RENEW_LEASE, lease)))
+        return bool(rows_changed(session.connection().execute(RENEW_LEASE, lease)))
 
     # Another request of the same page may take the seat back at the same moment; then it is ours, and can be renewed.
     return renew() or take_back(session, assignment_id, definition, now) or renew()

@@ -1,7 +1,7 @@
 """Saving an annotator's work on one item.
 
-This use case takes the database, not a session: a save reads and validates on a snapshot first and takes the write lock only for the
-few statements that store it. Every condition those statements rely on stands in their WHERE, so that a state that changed in between
+This use case takes the database, not a session: a save reads and validates first and takes the write lock only for the few statements
+that store it. Every condition those statements rely on stands in their WHERE, so that a state that changed in between
 is noticed and the save starts over.
 """
 
@@ -142,7 +142,7 @@ def save_item(database: Database, token: str, position: int, submission: Submiss
     """
     digest = _digest(submission)
     for _ in range(ATTEMPTS):
-        with database.reading() as session:
+        with contextlib.suppress(_StateChangedError), database.reading_then_writing() as (session, writing):
             seat = _find_seat(session, token, position)
             stored = seat.stored
             if stored is not None and (stored.request_sha256, stored.revision) == (digest, submission.revision + 1):
@@ -163,8 +163,7 @@ def save_item(database: Database, token: str, position: int, submission: Submiss
             texts = _texts(session, seat, submission)
             check_submission(seat.definition, texts, submission, list(seat.suggested.values()))
             outcomes = _score(seat, submission, now)
-        with contextlib.suppress(_StateChangedError):
-            with database.transaction() as session:
+            with writing():
                 held = hold_seat(session, seat.assignment_id, seat.definition, now)
                 _store(session, seat, submission, digest, now, late=not held)
                 ended = held and _apply(session, seat, outcomes)
@@ -216,7 +215,7 @@ def _digest(submission: Submission) -> str:
 
 
 def _find_seat(session: Session, token: str, position: int) -> Seat:
-    rows = session.execute(FIND_WORK, {"token": token, "position": position}).all()
+    rows = session.connection().execute(FIND_WORK, {"token": token, "position": position}).all()
     if not rows:
         if _is_held_by_another_visit(session, token):
             raise Gone(
@@ -229,8 +228,7 @@ def _find_seat(session: Session, token: str, position: int) -> Seat:
     if row.item_id is None:
         raise NotFound(f"the batch has no item at position {position}")
     definition = parsed_definition(
-        row.definition_sha256,
-        lambda: session.scalars(select(Campaign.definition).where(Campaign.id == row.campaign_id)).one(),
+        row.definition_sha256, lambda: _definition(session, row.campaign_id, row.definition_sha256)
     )
     if definition.practice and row.practised_at is None:
         raise NotFound(NO_WORK)
@@ -256,6 +254,14 @@ def _find_seat(session: Session, token: str, position: int) -> Seat:
     )
 
 
+def _definition(session: Session, campaign_id: int, sha256: str) -> dict[str, Any]:
+    with_digest = select(Campaign.definition).where(Campaign.id == campaign_id, Campaign.definition_sha256 == sha256)
+    definition: dict[str, Any] | None = session.scalar(with_digest)
+    if definition is None:  # amended between two statements
+        raise _StateChangedError
+    return definition
+
+
 def _completed_besides(
     session: Session, definition: CampaignDefinition, assignment_id: int, item_id: int
 ) -> list[Completed]:
@@ -275,12 +281,13 @@ def _texts(session: Session, seat: Seat, submission: Submission) -> ItemTexts:
 
 def _store(session: Session, seat: Seat, submission: Submission, digest: str, now: datetime, *, late: bool) -> None:
     """Write the annotation, provided that it still is at the revision the page started from."""
+    connection = session.connection()
     if submission.revision == 0:
-        session.execute(
-            ADD_ANNOTATION[session.get_bind().dialect.name],
+        connection.execute(
+            ADD_ANNOTATION[connection.dialect.name],
             {"seat_id": seat.assignment_id, "item_id": seat.item_id, "late": late, "now": now},
         )
-    annotation_id = session.scalar(
+    annotation_id = connection.scalar(
         STORE_ANNOTATION,
         {
             "seat_id": seat.assignment_id,
@@ -299,11 +306,11 @@ def _store(session: Session, seat: Seat, submission: Submission, digest: str, no
     if annotation_id is None:
         raise _StateChangedError
     if submission.revision:
-        session.execute(REMOVE_SPANS, {"of_annotation": annotation_id})
+        connection.execute(REMOVE_SPANS, {"of_annotation": annotation_id})
     if submission.spans:
         rows = [_row(span, seat) for span in submission.spans]
         places = [{"annotation_id": annotation_id, "position": position} for position in range(len(rows))]
-        session.execute(ADD_SPANS, [row | place for row, place in zip(rows, places, strict=True)])
+        connection.execute(ADD_SPANS, [row | place for row, place in zip(rows, places, strict=True)])
 
 
 def _row(span: SubmittedSpan, seat: Seat) -> dict[str, Any]:

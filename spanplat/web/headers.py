@@ -39,10 +39,13 @@ class StaffSessionInterface(SecureCookieSessionInterface):
 
 def init_app(app: Flask) -> None:
     """Send the headers with every response."""
-    staff, annotator = _headers(ReferrerPolicy().same_origin()), _headers(ReferrerPolicy().no_referrer())
+    staff, annotator = (
+        list(_headers(referrer).headers.items())
+        for referrer in (ReferrerPolicy().same_origin(), ReferrerPolicy().no_referrer())
+    )
 
     def send(response: Response) -> Response:
-        (annotator if request.path.startswith(ANNOTATOR_PATHS) else staff).set_headers(response)
+        response.headers.extend(annotator if request.path.startswith(ANNOTATOR_PATHS) else staff)
         images, frames = g.get("image_hosts", ()), g.get("frame_origins", ())
         if images or frames:
             policy = _content_policy([f"https://{host}" for host in images], frames)
