@@ -62,7 +62,7 @@ def page_data(
         "pairs": definition.item.kind == "pair",
         "severities": [_named(level) for level in definition.severities],
         "questions": [_question(question, group) for question in definition.questions],
-        "items": [_item(state) for state in items],
+        "items": _item_runs(items),
         "current": current,
         "practice": None if practice is None else {"number": practice, "total": len(definition.practice)},
     }
@@ -83,9 +83,18 @@ def direction_of(language: str) -> str:
     return str(Locale.parse(language, sep="-").text_direction)
 
 
-def _item(state: ItemState) -> int | dict[str, Any]:
-    """Return an item of the strip: its position alone where nobody has touched it, for a batch may hold a thousand."""
-    return state.position if state.status == "new" and state.revision == 0 else asdict(state)
+def _item_runs(items: Sequence[ItemState]) -> list[list[int] | dict[str, Any]]:
+    """Return the items: those that nobody has touched by the first and last position of each run, for a batch may hold thousands."""
+    listed: list[list[int] | dict[str, Any]] = []
+    for state in items:
+        last = listed[-1] if listed else None
+        if state.status != "new" or state.revision:
+            listed.append(asdict(state))
+        elif isinstance(last, list) and last[1] == state.position - 1:
+            last[1] = state.position
+        else:
+            listed.append([state.position, state.position])
+    return listed
 
 
 def _named(entry: Any) -> dict[str, str]:

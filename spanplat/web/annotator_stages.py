@@ -23,6 +23,9 @@ from spanplat.web.annotator_page import direction_of, first_open, page_data, pag
 from spanplat.web.session import reading
 from spanplat.web.sources import html_of, item_source_html
 
+MOST_IN_STRIP = 400
+"""Items whose buttons stand in the page; the script puts those of a longer batch after them. More than are seen at once."""
+
 
 @dataclass(frozen=True)
 class Preview:
@@ -174,7 +177,8 @@ def marking_page(
         "work.html",
         **instructions(definition),
         page=data,
-        states=states,
+        strip=states[:MOST_IN_STRIP],
+        total=len(states),
         source_html=source_html,
         page_json=htmlsafe_json_dumps(data, dumps=_dump_in_order),
         script_strings=_script_strings(language),

@@ -132,3 +132,17 @@ def test_what_there_is_not_is_said(viewer: Any, address: str, reason: str) -> No
     response = viewer.get(address)
     assert response.status_code == 404
     assert reason in response.text
+
+
+def test_the_page_of_a_batch_of_thousands_stays_small_and_says_how_many_there_are(viewer: Any, demo: Database) -> None:
+    few = viewer.get(BASE).text
+    with demo.transaction() as session:
+        content = definition_of(find_campaign(session, "demo-people")).model_dump(mode="json")
+        aspects = [{"name": f"Aspect {number}"} for number in range(139)]  # of 36 texts
+        content |= {"slug": "large", "item": {"kind": "aspect", "aspects": aspects}, "batches": {"regular": 10_000}}
+        create_campaign(session, plan_campaign(session, CampaignDefinition.model_validate(content)))
+    base = "/admin/campaigns/large/preview/1/en/everybody"
+    page = viewer.get(base).text
+    assert len(viewer.get(f"{base}/items").get_json()) == 5004
+    assert "1 of 5004" in page
+    assert len(page.encode()) < len(few.encode()) + 30_000 < 150_000

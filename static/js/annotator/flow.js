@@ -23,6 +23,7 @@ export class Flow {
     this.desk = desk;
     this.items = new Map(statesOf(campaign.items).map((item) => [item.position, item]));
     this.order = [...this.items.keys()];
+    this.numbers = new Map(this.order.map((position, index) => [position, index + 1]));
     this.form = new QuestionForm(byId("questions"), campaign.questions, desk.store);
     this.source = new SourcePane(desk);
     desk.stopwatch = new Stopwatch();
@@ -34,6 +35,8 @@ export class Flow {
     this.#watchOtherTabs();
     this.#watchOtherDevices();
     this.#keepPlace();
+    this.#completeStrip();
+    new ResizeObserver(() => showInRow(byId("strip"))).observe(byId("strip")); // it comes into sight when the instructions are left
     this.#bindButtons();
     const last = this.#place();
     this.#show(campaign.current, true);
@@ -143,6 +146,20 @@ export class Flow {
       await this.#reload(data.position);
       this.desk.message(this.desk.t("changed_elsewhere"));
     });
+  }
+
+  /** The page has the first items of a long batch in its strip; the others stand after them. */
+  #completeStrip() {
+    const listed = document.querySelectorAll("#strip button[data-position]").length;
+    const others = this.order.slice(listed).map((position) => {
+      const button = document.createElement("button");
+      Object.assign(button, { type: "button", textContent: this.#number(position) });
+      button.dataset.position = position;
+      const entry = document.createElement("li");
+      entry.append(button);
+      return entry;
+    });
+    byId("to-review").closest("li").before(...others);
   }
 
   #bindButtons() {
@@ -296,7 +313,7 @@ export class Flow {
   }
 
   #number(position) {
-    return this.order.indexOf(position) + 1;
+    return this.numbers.get(position);
   }
 
   #reviewing() {
@@ -310,10 +327,12 @@ export class Flow {
   }
 }
 
-/** Scrolls a row, and nothing else, to its current entry. */
+/** Scrolls a row, or the few rows there is room for, and nothing else, to the current entry. */
 function showInRow(row) {
   const current = row.querySelector("[aria-current]");
   const [outer, inner] = [row, current].map((element) => element.getBoundingClientRect());
   if (inner.left < outer.left) row.scrollLeft += inner.left - outer.left;
   else if (inner.right > outer.right) row.scrollLeft += inner.right - outer.right;
+  if (inner.top < outer.top) row.scrollTop += inner.top - outer.top;
+  else if (inner.bottom > outer.bottom) row.scrollTop += inner.bottom - outer.bottom;
 }

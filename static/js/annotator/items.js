@@ -1,4 +1,6 @@
-// The items of a batch as the page lists them: one that nobody has touched is written as its position alone.
+// The items of a batch as the page lists them: those that nobody has touched as runs, by first and last position.
+
+const untouched = ([first, last]) => Array.from({ length: last - first + 1 }, (_, step) => ({ position: first + step, status: "new", revision: 0 }));
 
 /** @returns {{position: number, status: string, revision: number}[]} the items' states, in order */
-export const statesOf = (items) => items.map((item) => (typeof item === "number" ? { position: item, status: "new", revision: 0 } : { ...item }));
+export const statesOf = (items) => items.flatMap((item) => (Array.isArray(item) ? untouched(item) : { ...item }));

@@ -1,6 +1,7 @@
 """From the start link to the completion code."""
 
 import re
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -360,3 +361,26 @@ def test_only_time_spent_at_the_page_is_counted(
         [seconds] = session.scalars(select(Annotation.seconds)).all()
     assert seconds is not None
     assert 7 <= seconds <= 600, "the clock runs on by itself too, but not for two hours"
+
+
+def test_of_a_batch_of_hundreds_every_item_is_reached_and_the_text_keeps_its_room(
+    annotator: Annotator, open_study: OpenStudy
+) -> None:
+    aspects = [{"name": f"Aspect {number}"} for number in range(1, 301)]
+    asked: dict[str, Any] = {"item": {"kind": "aspect", "aspects": aspects}, "batches": {"regular": 1000}}
+    annotator.begin(open_study("First text here.", "Second text here.", **asked))
+    page = annotator.page
+    entries = page.locator("#strip button[data-position]")
+    expect(entries).to_have_count(600)
+    assert page.locator("#text").is_visible()
+    assert page.locator("#text").bounding_box()["y"] < 400  # type: ignore[index]
+    entries.last.click()
+    expect(page.locator("#strip [aria-current=step]")).to_have_text("600")
+    expect(page.locator("#progress")).to_have_text("600 of 600")
+    expect(page.locator("#strip [aria-current=step]")).to_be_in_viewport(ratio=1)
+    page.get_by_role("button", name="Back").click()
+    expect(page.locator("#strip [aria-current=step]")).to_have_text("599")
+    page.reload()
+    page.get_by_role("button", name="Start").click()
+    expect(page.locator("#strip [aria-current=step]")).to_have_text("599")
+    expect(page.locator("#strip [aria-current=step]")).to_be_in_viewport(ratio=1)

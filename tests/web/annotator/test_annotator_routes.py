@@ -350,17 +350,16 @@ def _campaign_of(page: str) -> str:
     return found[1]
 
 
-def test_the_page_lists_untouched_items_by_position_alone_and_the_others_with_their_state(
+def test_the_page_lists_untouched_items_as_runs_and_the_others_with_their_state(
     client: FlaskClient, open_study: Callable[..., None], arrive: Callable[..., str]
 ) -> None:
     open_study()
     address = arrive()
     page = client.get(address).text
-    positions = json.loads(_campaign_of(page))["items"]
-    assert positions == [state["position"] for state in client.get(f"{address}/items").get_json()]
-    assert page.count("data-position=") == len(positions)
+    positions = [state["position"] for state in client.get(f"{address}/items").get_json()]
+    assert json.loads(_campaign_of(page))["items"] == [[1, len(positions)]]
+    assert [int(number) for number in re.findall(r'data-position="(\d+)"', page)] == positions
     text = read(client, f"{address}/items/1")["text"]
     client.put(f"{address}/items/1", json=work(text, text[:4], status="draft"))
-    first, *others = json.loads(_campaign_of(client.get(address).text))["items"]
-    assert (first["position"], first["status"], first["revision"]) == (1, "draft", 1)
-    assert others == positions[1:]
+    touched = {"position": 1, "status": "draft", "revision": 1}
+    assert json.loads(_campaign_of(client.get(address).text))["items"] == [touched, [2, len(positions)]]
