@@ -1,10 +1,14 @@
 """What the lines of the audit log are called on its page; the log itself, and its file, keep their own words."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from flask import Flask
 from flask_babel import lazy_gettext as _
+from flask_babel import ngettext
+
+from spanplat.web.definition_names import field_name
 
 VERBS: Mapping[str, Any] = {
     "campaign.amended": _("amended the campaign"),
@@ -53,6 +57,8 @@ ACTORS: Mapping[str, Any] = {
     "somebody": _("not recorded"),
 }
 
+_REVISION = re.compile(r"[0-9a-f]{12,}(\.\d+)*")
+"""A digest, or the mark of the state of a campaign's data, which begins with one."""
 LONGEST_VALUE = 40
 """Characters of a detail's value; digests are longer and say more in the file."""
 
@@ -67,11 +73,33 @@ def actor_name(actor: str) -> str:
     return str(ACTORS.get(actor, actor))
 
 
-def detail_text(value: Any) -> str:
-    """Write the value of a detail, a pair as from and to; cut where it is long."""
-    parts = value if isinstance(value, list) else [value]
-    text = (" → " if len(parts) == 2 else ", ").join(str(part) for part in parts)
-    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
+def detail_text(value: Any, longest: int = LONGEST_VALUE) -> str:
+    """Write the value of a detail for people, cut where it is long; what is left out stands in the file."""
+    text = _written(value)
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def _written(value: Any) -> str:
+    """Write two numbers as from and to, settings by name, and of many records how many there are."""
+    if value is None or value in ([], {}):
+        return "–"
+    if isinstance(value, bool):
+        return str(_("yes") if value else _("no"))
+    if isinstance(value, Mapping):
+        return ", ".join(_setting(str(name), entry) for name, entry in value.items() if entry is not None)
+    if not isinstance(value, list):
+        return str(value)
+    if value and all(isinstance(entry, Mapping) for entry in value):
+        return str(ngettext("%(num)s entry", "%(num)s entries", len(value)))
+    is_change = len(value) == 2 and all(isinstance(entry, int | float) for entry in value)
+    return (" → " if is_change else ", ").join(_written(entry) for entry in value)
+
+
+def _setting(name: str, value: Any) -> str:
+    """Write a setting after its name; the name alone where the value is a digest or the state of some data."""
+    if isinstance(value, str) and _REVISION.fullmatch(value):
+        return name
+    return f"{field_name(name).lower()} {_written(value)}"
 
 
 def init_app(app: Flask) -> None:

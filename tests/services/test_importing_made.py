@@ -13,6 +13,7 @@ from spanplat.formats.native import write_jsonl
 from spanplat.models import Annotation, BatchItem, Campaign, Output, Span, Unplaced
 from spanplat.schemas.record import CheckRecord
 from spanplat.services.campaigns import find_campaign, list_campaigns
+from spanplat.services.definitions import definition_of
 from spanplat.services.exports import export_records
 from spanplat.services.importing.campaigns import import_campaign
 from spanplat.services.importing.datasets import import_dataset
@@ -162,6 +163,22 @@ def test_progress_is_told_in_records(sqlite_database: Database, tmp_path: Path) 
     assert len(told) > 1
     assert told == sorted(set(told))
     assert told[-1] == 250
+
+
+def test_instructions_become_markdown_and_are_kept_as_they_were_received(
+    sqlite_database: Database, tmp_path: Path
+) -> None:
+    told = 'Mark:\n<p>\n- <span style="color: rgb(214, 39, 40)"><b>A</b></span>: wrong.\n</p>'
+    folder = factgenie_folder(tmp_path / "campaign", [json.dumps(factgenie_record())])
+    (folder / "config.yaml").write_text(
+        json.dumps({"annotation_span_categories": [{"name": "A"}], "annotator_instructions": told})
+    )
+    import_campaign(sqlite_database, folder, slug="told", format="factgenie")
+    with sqlite_database.reading() as session:
+        campaign = find_campaign(session, "told")
+        assert campaign.imported_from is not None
+        assert definition_of(campaign).guidelines == "Mark:\n\n- **A**: wrong."
+        assert campaign.imported_from["config"]["annotator_instructions"] == told
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Administrators invite people, change what they may do, and see in the log who did what."""
 
 import re
+from html import unescape
 from typing import Any
 
 import pytest
@@ -8,6 +9,8 @@ from flask import Flask
 
 from spanplat.db import Database
 from spanplat.models import Role
+from spanplat.services.audit import log_event
+from spanplat.services.ensembles.filling import fill_ensemble
 from spanplat.services.users import add_user, list_users
 
 
@@ -97,6 +100,25 @@ def test_the_log_names_who_did_what_and_downloads_as_it_is_shown(admin: Any, dem
     lines = admin.get("/admin/audit/audit?thing=campaign&subject=demo-people&format=csv").text.splitlines()
     assert lines[0] == "id,at,actor,name,verb,subject,detail"
     assert "campaign.paused,demo-people" in lines[1]
+
+
+def test_what_a_line_says_more_is_written_for_people(admin: Any, demo: Database) -> None:
+    fill_ensemble(demo, "both", ["demo-sample-a", "demo-sample-b"])
+    with demo.transaction() as session:
+        log_event(session, "campaign.extended", "both", per_output=[1, 2], seats=9)
+        log_event(session, "pool.members_added", "good", annotators=["p1", "p2"])
+        log_event(session, "campaign.reparsed", "both", changes=[{"item": 1}, {"item": 2}], checks=[])
+    page = unescape(admin.get("/admin/audit").text)
+    told = re.findall(r'<span title="([^"]*)">([^<]*)</span>', page)
+    assert ("demo-sample-a, demo-sample-b", "members: demo-sample-a, demo-sample-b") in told
+    (settings,) = [(full, short) for full, short in told if short.startswith("settings: ")]
+    assert settings[0].startswith("aggregation mean, least overlap 0.")
+    assert settings[1].endswith("…")
+    assert ("1 → 2", "annotators per output: 1 → 2") in told
+    assert ("p1, p2", "annotators: p1, p2") in told
+    assert ("2 entries", "changes: 2 entries") in told
+    assert ("–", "checks: –") in told
+    assert not re.search(r"[{}]|\bNone\b", "".join(short for _full, short in told))
 
 
 def test_a_filter_without_lines_says_so(admin: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from spanplat.formats.factgenie import FactgenieAnnotation, read_factgenie_annotations
 from spanplat.formats.factgenie_campaign import FactgenieCampaign, read_factgenie_campaign
+from spanplat.formats.factgenie_instructions import instructions_as_markdown
 from spanplat.formats.native import read_records
 from spanplat.formats.problem import Problem
 from spanplat.schemas.definition import CampaignDefinition
@@ -64,13 +65,21 @@ def open_factgenie(path: Path, slug: str, title: str | None = None) -> Source:
                 "granularity": campaign.granularity or "word",
                 "overlap": "forbid" if campaign.overlap_allowed is False else "allow",
             },
-            "guidelines": campaign.instructions or campaign.prompt_template or "",
+            "guidelines": _guidelines(campaign),
         },
         str(path),
     )
     return Source(
         definition, tuple(campaign.record_files), {"format": "factgenie", "config": campaign.config}, campaign
     )
+
+
+def _guidelines(campaign: FactgenieCampaign) -> str:
+    """Return what people were told, as Markdown, or what a model was asked; as received both stand in the settings that are kept."""
+    told: Any = campaign.instructions  # whatever the file has there
+    if told:
+        return instructions_as_markdown(told) if isinstance(told, str) else told
+    return campaign.prompt_template or ""
 
 
 def open_native(path: Path, slug: str, definition: CampaignDefinition | None) -> Source:
