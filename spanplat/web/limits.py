@@ -1,74 +1,24 @@
 """How often somebody may try what could be guessed, or costs the server time."""
 
 import functools
-import time
 from collections.abc import Callable, Sequence
 from ipaddress import IPv6Address, ip_address
-from math import ceil
 from typing import Any, ParamSpec, TypeVar
 
 from flask import Flask, current_app, make_response, request, session
 from flask_login import current_user
 from limits import RateLimitItem, RateLimitItemPerMinute, parse_many
-from limits.errors import StorageError
-from limits.storage import MemoryStorage, RedisStorage
-from limits.strategies import FixedWindowRateLimiter
 from werkzeug.wrappers import Response
 
 from spanplat.errors import TooMany, say
 from spanplat.settings import Settings
+from spanplat.web.counts import Counts
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 MOST_CHANGES = "600 per minute"
 """Of one kind, by one account or one annotator: more than people make by hand, and less than harms others."""
-
-PATIENCE_SECONDS = 1.0
-"""How long a request waits for Redis."""
-PAUSE_SECONDS = 10.0
-"""How long Redis is left alone after it did not answer."""
-
-
-class Counts:
-    """How often what happened: counted in Redis where there is one, so that all processes count together; else in each process.
-
-    While Redis does not answer, each process counts for itself: nobody's work is refused because something cannot be counted.
-
-    Parameters
-    ----------
-    redis_url
-        Address of Redis; empty for none.
-    """
-
-    def __init__(self, redis_url: str) -> None:
-        self._own = FixedWindowRateLimiter(MemoryStorage())
-        self._shared = self._own
-        if redis_url:
-            patience: dict[str, Any] = {"socket_connect_timeout": PATIENCE_SECONDS, "socket_timeout": PATIENCE_SECONDS}
-            self._shared = FixedWindowRateLimiter(RedisStorage(redis_url, wrap_exceptions=True, **patience))
-        self._asks_again_at = 0.0
-
-    def add(self, limit: RateLimitItem, *what: str) -> bool:
-        """Count once more; tells whether that is within the limit."""
-        return self._ask(lambda counts: counts.hit(limit, *what))
-
-    def has_room(self, limit: RateLimitItem, *what: str) -> bool:
-        """Tell whether once more would be within the limit."""
-        return self._ask(lambda counts: counts.test(limit, *what))
-
-    def seconds_left(self, limit: RateLimitItem, *what: str) -> int:
-        """Return the seconds until counting begins anew, at least one."""
-        return max(1, ceil(self._ask(lambda counts: counts.get_window_stats(limit, *what)).reset_time - time.time()))
-
-    def _ask(self, question: Callable[[FixedWindowRateLimiter], R]) -> R:
-        if time.monotonic() >= self._asks_again_at:
-            try:
-                return question(self._shared)
-            except StorageError:
-                current_app.logger.warning("Redis does not answer; each process counts for itself meanwhile")
-                self._asks_again_at = time.monotonic() + PAUSE_SECONDS
-        return question(self._own)
 
 
 def init_app(app: Flask, settings: Settings) -> None:

@@ -1,5 +1,6 @@
 """Counting what people do: together where there is Redis, each process alone while it does not answer, and told when too much."""
 
+import time
 import uuid
 from typing import Any
 
@@ -8,8 +9,8 @@ import redis
 from flask import Flask
 from limits import RateLimitItemPerHour
 
-from spanplat.web import limits
-from spanplat.web.limits import Counts
+from spanplat.web import counts as counting
+from spanplat.web.counts import Counts, ProcessMemory
 from tests.conftest import REDIS_URL, skip_or_fail
 
 NOBODY_LISTENS = "redis://127.0.0.1:1/0"
@@ -40,22 +41,42 @@ def test_processes_without_redis_count_for_themselves(somebody: str) -> None:
     assert other.has_room(TWO, somebody)
 
 
+def test_a_count_begins_anew_when_its_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [1_000.0]
+    monkeypatch.setattr(time, "time", lambda: clock[0])
+    memory = ProcessMemory()
+    assert [memory.incr("a", 60), memory.incr("a", 60), memory.incr("b", 600)] == [1, 2, 1]
+    assert memory.get_expiry("a") == 1_060
+    clock[0] = 1_061
+    assert [memory.get("a"), memory.get("b")] == [0, 1]
+    assert [memory.incr("a", 60), memory.incr("b", 600)] == [1, 2]
+
+
+def test_counts_that_are_over_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [1_000.0]
+    monkeypatch.setattr(time, "time", lambda: clock[0])
+    memory = ProcessMemory()
+    for number in range(100):
+        memory.incr(str(number), 30)
+    clock[0] = 1_061
+    memory.incr("later", 30)
+    assert memory.reset() == 1
+
+
 def test_while_redis_is_away_a_process_counts_for_itself_and_leaves_it_alone_for_a_while(
-    app: Flask, somebody: str, caplog: pytest.LogCaptureFixture
+    somebody: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     counts = Counts(NOBODY_LISTENS)
-    with app.app_context():
-        assert [counts.add(TWO, somebody) for _ in range(3)] == [True, True, False]
+    assert [counts.add(TWO, somebody) for _ in range(3)] == [True, True, False]
     assert caplog.text.count("Redis does not answer") == 1
 
 
 def test_redis_is_asked_again_after_a_pause(
-    app: Flask, somebody: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    somebody: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(counting, "PAUSE_SECONDS", 0.0)
     counts = Counts(NOBODY_LISTENS)
-    with app.app_context():
-        assert [counts.add(TWO, somebody) for _ in range(3)] == [True, True, False]
+    assert [counts.add(TWO, somebody) for _ in range(3)] == [True, True, False]
     assert caplog.text.count("Redis does not answer") == 3
 
 
