@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import bindparam, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, selectinload
 
 from spanplat.errors import NotFound
 from spanplat.models import (
@@ -29,6 +29,7 @@ _ITEM = (
     .join(BatchItem, BatchItem.item_id == Item.id)
     .outerjoin(Annotation, (Annotation.item_id == Item.id) & (Annotation.assignment_id == bindparam("seat")))
     .where(BatchItem.batch_id == bindparam("batch"), BatchItem.position == bindparam("position"))
+    .options(selectinload(Annotation.spans).joinedload(Span.category))
 )
 _OUTPUTS = (
     select(Output.text, System.name, Example.source)
