@@ -132,6 +132,7 @@ def test_a_local_path_keeps_its_query() -> None:
 
 
 def test_guessing_is_slowed_down_and_success_is_not(stranger: Any, account: tuple[str, str]) -> None:
+    assert [stranger.sign_in(*account).status_code for _ in range(11)] == [303] * 11
     stranger.get("/")
     statuses = [stranger.post("/sign-in", email="eve@example.org", password="guess").status_code for _ in range(11)]
     assert statuses == [422] * 10 + [429]
