@@ -52,5 +52,5 @@ def test_what_cannot_be_drawn_is_said() -> None:
 
 def test_a_chart_cannot_load_data() -> None:
     spec = {"data": {"url": "https://example.org/data.json"}, "mark": "point", "encoding": {}}
-    with pytest.raises(InvalidInput, match="cannot be drawn"):
+    with pytest.raises(InvalidInput, match="External data url not allowed"):
         draw(spec, "svg")
