@@ -268,6 +268,16 @@ def test_a_page_header_that_states_what_the_footer_does_not_is_found_before_anyt
     assert pa.total_allocated_bytes() == before
 
 
+def test_no_more_pages_are_looked_at_than_a_file_may_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes after so many is not read: here it is no header."""
+    monkeypatch.setattr(parquet, "MOST_PAGES", 3)
+    page = data_page(TEXTS, unpacked=len(TEXTS), values=1)
+    parquet.require_parquet(write_column(tmp_path / "a.parquet", page * 3, values=3))
+    path = write_column(tmp_path / "b.parquet", page * 4 + b"\xff" * 100, values=7)
+    with pytest.raises(InvalidInput, match=r"is no usable Parquet file \(its texts are in more than 3 pages"):
+        parquet.require_parquet(path)
+
+
 def test_a_dictionary_that_states_more_entries_than_fit_is_refused(tmp_path: Path) -> None:
     entries = dictionary_page(TEXTS, values=MOST)
     pages = entries + data_page(b"\1\4\0", unpacked=3, values=2, encoding=RLE_DICTIONARY)
