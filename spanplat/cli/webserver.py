@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+from flask import Flask
 
 from spanplat.cli.supervisor import keep_what_is_loaded, log_to_stderr, stop_with_parent
 from spanplat.settings import Settings, load_settings
@@ -18,6 +19,9 @@ THREADS = 16
 KEEP_ALIVE_SECONDS = 35
 """Longer than the pause between two saves of an annotator who thinks, so that the next one finds its connection open."""
 GRACEFUL_SECONDS = 10
+SWITCH_SECONDS = 0.001
+"""How long a thread may compute while others want to. A save gives way each time it asks the database, and waits so long for each that
+computes; five times as long is Python's own choice."""
 BACKLOG = 2048
 """Connections that may wait to be accepted by one process."""
 WAITRESS_CONNECTIONS = 1000
@@ -68,16 +72,17 @@ def _address(host: str, port: int) -> str:
 def _run_waitress(settings: Settings, host: str, port: int, on_ready: Callable[[str], None]) -> None:
     from waitress import create_server  # noqa: PLC0415 - only where gunicorn does not run
 
+    app = create_app(settings)
+    _prepare(app)
     # It takes a whole request in before the application sees it, so it has to know itself when to stop.
     server = create_server(
-        create_app(settings),
+        app,
         host=host,
         port=port,
         threads=THREADS,
         connection_limit=WAITRESS_CONNECTIONS,
         max_request_body_size=MOST_BYTES + MAX_BODY,
     )
-    keep_what_is_loaded()
     on_ready(_address(host, server.effective_port))
     server.run()
 
@@ -106,10 +111,18 @@ def _run_gunicorn(settings: Settings, host: str, port: int, processes: int, on_r
 
         def load(self) -> Any:
             app = create_app(settings)
-            keep_what_is_loaded()
+            _prepare(app)
             return app
 
     Server().run()
+
+
+def _prepare(app: Flask) -> None:
+    """Make a process ready for a crowd: nobody is to wait while templates are compiled, nor long for a thread that computes."""
+    for name in app.jinja_env.list_templates(filter_func=lambda name: name.startswith(("annotator/", "_"))):
+        app.jinja_env.get_template(name)
+    keep_what_is_loaded()
+    sys.setswitchinterval(SWITCH_SECONDS)
 
 
 def _listen(host: str, port: int, processes: int) -> list[socket.socket]:

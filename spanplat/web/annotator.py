@@ -51,7 +51,7 @@ from spanplat.web.annotator_stages import (
 from spanplat.web.limits import limit_arrivals
 from spanplat.web.policy import policy
 from spanplat.web.practice import practice_page
-from spanplat.web.session import database, reading, transaction
+from spanplat.web.session import database, forget_snapshot, reading, transaction
 from spanplat.web.sources import chart_of, example_chart
 from spanplat.web.submissions import read_submission
 from spanplat.web.turning_away import allow_platform_frames, spoken_to, turned_away
@@ -83,6 +83,7 @@ def start(slug: str) -> AnyResponse | str:
         require_signature(definition.platform.signed, request.args, arrival)
     elif find_participation(reading(), campaign, arrival) is None:  # a signature shows that nobody made the ids up
         limit_arrivals()
+    forget_snapshot()  # a crowd that arrives at once needs no more connections than that
     with transaction() as session:
         visit = enter(session, find_open_to_people(session, slug), arrival, _now())
     return _to_work(visit.participation.token)
@@ -199,6 +200,7 @@ def save(token: str, position: int) -> tuple[Response, int]:
 def presence(token: str) -> tuple[str, int]:
     """Hold the place of somebody who is at work and has nothing to save yet: they may be reading."""
     seat, definition = _seat(token)
+    forget_snapshot()
     with transaction() as session:
         if not hold_seat(session, seat.id, definition, _now()):
             raise Gone(say("the place went to somebody else while you were away; what you did is kept"))
