@@ -1,9 +1,13 @@
 """Choosing the seat somebody gets: a free one they may take, in the smallest group, or one beyond those promised."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, case, exists, func, or_, select, update
 from sqlalchemy.orm import Session, aliased
+from sqlalchemy.sql.dml import ReturningUpdate
 
 from spanplat.models import (
     COUNTED,
@@ -51,42 +55,76 @@ def take_free_seat(
 ) -> Assignment | None:
     """Take the free seat that comes first among those this annotator may have; None when there is none."""
     exam = definition.qualification_given is not None
+    ranking = _smallest_group_first(session, participation, definition)
+    build = _taking if ranking else _taking_without_ranking
+    values: dict[str, Any] = {
+        "campaign": participation.campaign_id,
+        "annotator": participation.annotator_id,
+        "participation": participation.id,
+        "now": now,
+        "lease_end": lease_end(definition, now),
+    }
+    if participation.group is not None:
+        values["own_group"] = participation.group
+    if exam:
+        values["tries"] = batches_taken(session, participation.campaign_id, participation.annotator_id)
+    return session.scalar(
+        build(exam, participation.group is not None, tuple(definition.annotators.exclude_campaigns), *ranking),
+        values,
+        execution_options={"synchronize_session": False, "populate_existing": True},
+    )
+
+
+def _taking(
+    exam: bool, in_group: bool, excluded: tuple[str, ...], *ranking: ColumnElement[int]
+) -> ReturningUpdate[Assignment]:
+    """Build the statement that takes the first free seat.
+
+    Parameters
+    ----------
+    exam
+        Whether the campaign qualifies: batches may be met again, and seats count the tries.
+    in_group
+        Whether the annotator has a group already.
+    excluded
+        Campaigns whose outputs the annotator may not have had.
+    ranking
+        What comes first before all else.
+    """
+    person = _Person(bindparam("annotator"), bindparam("campaign"), excluded)
     free = (
-        _seats_for(participation, participation.group, definition)
+        _seats_for(person, bindparam("own_group") if in_group else None, exam)
         .where(Assignment.status == AssignmentStatus.OPEN)
         # The group with the fewest people first; in it every batch once before any batch twice.
-        .order_by(
-            *_smallest_group_first(session, participation, definition),
-            _holds_batch(participation),
-            Assignment.slot,
-            Batch.number,
-        )
+        .order_by(*ranking, _holds_batch(person), Assignment.slot, Batch.number)
         .limit(1)
         .with_for_update(skip_locked=True, of=Assignment)
     )
-    return session.scalar(
+    return (
         update(Assignment)
         .where(Assignment.id == free.scalar_subquery(), Assignment.status == AssignmentStatus.OPEN)
         .values(
             status=AssignmentStatus.HELD,
-            repeat=batches_taken(session, participation.campaign_id, participation.annotator_id)
-            if exam
-            else Assignment.repeat,
-            annotator_id=participation.annotator_id,
-            participation_id=participation.id,
-            claimed_at=now,
-            lease_expires_at=lease_end(definition, now),
+            repeat=bindparam("tries") if exam else Assignment.repeat,
+            annotator_id=person.annotator,
+            participation_id=bindparam("participation"),
+            claimed_at=bindparam("now"),
+            lease_expires_at=bindparam("lease_end"),
         )
-        .returning(Assignment),
-        execution_options={"synchronize_session": False, "populate_existing": True},
+        .returning(Assignment)
     )
+
+
+_taking_without_ranking = lru_cache(_taking)
+"""To build the statement takes longer than all else that is done to ask for a seat."""
 
 
 def has_place(
     session: Session, participation: Participation, group: str | None, definition: CampaignDefinition, now: datetime
 ) -> bool:
     """Tell whether there is a seat now that an annotator of a group, or of none yet, may have; it is not taken."""
-    free = _seats_for(participation, group, definition).where(
+    exam = definition.qualification_given is not None
+    free = _seats_for(_person(participation, definition), group, exam).where(
         or_(
             Assignment.status == AssignmentStatus.OPEN,
             and_(
@@ -103,17 +141,30 @@ def has_place(
     return session.scalar(_batches_wanting_more(participation, definition, lapsed_at=now).limit(1)) is not None
 
 
-def _seats_for(participation: Participation, group: str | None, definition: CampaignDefinition) -> Select[int]:
-    """Select the seats, whatever their status, of those batches that an annotator may do."""
-    exam = definition.qualification_given is not None  # which may be taken again, rather on another batch
+class _Person(NamedTuple):
+    """Whose seat it would be: values, or parameters that stand for them."""
+
+    annotator: ColumnElement[int] | int | None
+    campaign: ColumnElement[int] | int
+    excluded: Sequence[str]
+    """Campaigns whose outputs they may not have had."""
+
+
+def _person(participation: Participation, definition: CampaignDefinition) -> _Person:
+    excluded = definition.annotators.exclude_campaigns
+    return _Person(participation.annotator_id, participation.campaign_id, excluded)
+
+
+def _seats_for(person: _Person, group: ColumnElement[str] | str | None, exam: bool) -> Select[int]:
+    """Select the seats, whatever their status, of those batches that an annotator may do; an exam's may be done again."""
     return (
         select(Assignment.id)
         .join(Batch, Batch.id == Assignment.batch_id)
         .where(
-            Assignment.campaign_id == participation.campaign_id,
+            Assignment.campaign_id == person.campaign,
             *_of_group(group),
-            *([] if exam else [~_holds_batch(participation)]),
-            ~_knows_an_output(participation, definition),
+            *([] if exam else [~_holds_batch(person)]),
+            ~_knows_an_output(person),
         )
     )
 
@@ -151,6 +202,7 @@ def _batches_wanting_more(
 
     Seats whose lease is over at a time count for nothing, where one is given: whoever claims a seat returns them first.
     """
+    person = _person(participation, definition)
     of_batch: list[ColumnElement[bool]] = [_OTHER.batch_id == Batch.id, _OTHER.status.not_in(REPLACED)]
     if lapsed_at is not None:
         of_batch.append(or_(_OTHER.status != AssignmentStatus.HELD, _OTHER.lease_expires_at >= lapsed_at))
@@ -164,8 +216,8 @@ def _batches_wanting_more(
             Assignment.slot == 0,
             Assignment.status.not_in(REPLACED),
             extra < definition.annotators.redundancy,
-            ~_holds_batch(participation),
-            ~_knows_an_output(participation, definition),
+            ~_holds_batch(person),
+            ~_knows_an_output(person),
         )
         .order_by(seats, Batch.number)
     )
@@ -207,22 +259,22 @@ def _smallest_group_first(
     return [case({group: rank for rank, (_count, group) in enumerate(ranked)}, value=Assignment.group, else_=0)]
 
 
-def _holds_batch(participation: Participation) -> ColumnElement[bool]:
+def _holds_batch(person: _Person) -> ColumnElement[bool]:
     """Tell whether the annotator has a seat on the batch of the seat in question."""
     return exists(
         select(_OTHER.id)
         .where(
             _OTHER.batch_id == Assignment.batch_id,
-            _OTHER.annotator_id == participation.annotator_id,
+            _OTHER.annotator_id == person.annotator,
             _OTHER.status.not_in(REPLACED),
         )
         .correlate(Assignment)
     )
 
 
-def _knows_an_output(participation: Participation, definition: CampaignDefinition) -> ColumnElement[bool]:
+def _knows_an_output(person: _Person) -> ColumnElement[bool]:
     """Tell whether the annotator had one of the batch's outputs before, here or in a campaign that the definition excludes."""
-    excluded = select(Campaign.id).where(Campaign.slug.in_(definition.annotators.exclude_campaigns))
+    excluded = select(Campaign.id).where(Campaign.slug.in_(person.excluded))
     return exists(
         select(_OTHER.id)
         .join(_THEIR_ITEM, _THEIR_ITEM.batch_id == _OTHER.batch_id)
@@ -230,14 +282,14 @@ def _knows_an_output(participation: Participation, definition: CampaignDefinitio
         .join(_MY_OUTPUT, _MY_OUTPUT.output_id == _THEIR_OUTPUT.output_id)
         .join(_MY_ITEM, and_(_MY_ITEM.item_id == _MY_OUTPUT.item_id, _MY_ITEM.batch_id == Assignment.batch_id))
         .where(
-            _OTHER.annotator_id == participation.annotator_id,
-            or_(_OTHER.campaign_id == participation.campaign_id, _OTHER.campaign_id.in_(excluded)),
+            _OTHER.annotator_id == person.annotator,
+            or_(_OTHER.campaign_id == person.campaign, _OTHER.campaign_id.in_(excluded)),
             _MY_ITEM.role == ItemRole.REGULAR,
         )
         .correlate(Assignment)
     )
 
 
-def _of_group(group: str | None) -> list[ColumnElement[bool]]:
+def _of_group(group: ColumnElement[str] | str | None) -> list[ColumnElement[bool]]:
     """Whoever has no group yet may take any seat, and gets the group of the seat taken."""
     return [] if group is None else [or_(Assignment.group.is_(None), Assignment.group == group)]
