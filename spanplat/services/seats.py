@@ -293,3 +293,7 @@ def _knows_an_output(person: _Person) -> ColumnElement[bool]:
 def _of_group(group: ColumnElement[str] | str | None) -> list[ColumnElement[bool]]:
     """Whoever has no group yet may take any seat, and gets the group of the seat taken."""
     return [] if group is None else [or_(Assignment.group.is_(None), Assignment.group == group)]
+
+
+# The aliases above make their columns when they are asked for first, which two threads at once would spoil.
+_taking_without_ranking(False, False, ())
