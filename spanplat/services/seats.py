@@ -1,7 +1,7 @@
 """Choosing the seat somebody gets: a free one they may take, in the smallest group, or one beyond those promised."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -138,7 +138,8 @@ def has_place(
         return True
     if definition.annotators.when_full != "redundancy":
         return False
-    return session.scalar(_batches_wanting_more(participation, definition, lapsed_at=now).limit(1)) is not None
+    wanting = _batches_wanting_more(_person(participation, definition), definition.annotators.redundancy, lapsed_at=now)
+    return session.scalar(wanting.limit(1)) is not None
 
 
 class _Person(NamedTuple):
@@ -173,7 +174,8 @@ def add_extra_seat(
     session: Session, participation: Participation, definition: CampaignDefinition, now: datetime
 ) -> Assignment | None:
     """Make a seat beyond those promised, on the batch with the fewest annotators, as long as the campaign wants more there."""
-    for batch_id in session.scalars(_batches_wanting_more(participation, definition)).all():
+    wanting = _batches_wanting_more(_person(participation, definition), definition.annotators.redundancy)
+    for batch_id in session.scalars(wanting).all():
         if not wants_extra_seat(session, batch_id, definition):
             continue
         last = session.scalars(select(func.max(Assignment.slot)).where(Assignment.batch_id == batch_id)).one()
@@ -195,14 +197,11 @@ def add_extra_seat(
     return None
 
 
-def _batches_wanting_more(
-    participation: Participation, definition: CampaignDefinition, *, lapsed_at: datetime | None = None
-) -> Select[int]:
+def _batches_wanting_more(person: _Person, redundancy: int, *, lapsed_at: datetime | None = None) -> Select[int]:
     """Select the batches that an annotator may do and that want a seat beyond those promised, that with the fewest seats first.
 
     Seats whose lease is over at a time count for nothing, where one is given: whoever claims a seat returns them first.
     """
-    person = _person(participation, definition)
     of_batch: list[ColumnElement[bool]] = [_OTHER.batch_id == Batch.id, _OTHER.status.not_in(REPLACED)]
     if lapsed_at is not None:
         of_batch.append(or_(_OTHER.status != AssignmentStatus.HELD, _OTHER.lease_expires_at >= lapsed_at))
@@ -212,10 +211,10 @@ def _batches_wanting_more(
         select(Batch.id)
         .join(Assignment, Assignment.batch_id == Batch.id)
         .where(
-            Batch.campaign_id == participation.campaign_id,
+            Batch.campaign_id == person.campaign,
             Assignment.slot == 0,
             Assignment.status.not_in(REPLACED),
-            extra < definition.annotators.redundancy,
+            extra < redundancy,
             ~_holds_batch(person),
             ~_knows_an_output(person),
         )
@@ -295,5 +294,6 @@ def _of_group(group: ColumnElement[str] | str | None) -> list[ColumnElement[bool
     return [] if group is None else [or_(Assignment.group.is_(None), Assignment.group == group)]
 
 
-# The aliases above make their columns when they are asked for first, which two threads at once would spoil.
+# The aliases above make their columns when they are asked for first, which two threads at once would spoil: they are asked for here.
 _taking_without_ranking(False, False, ())
+_batches_wanting_more(_Person(None, 0, ()), 0, lapsed_at=datetime.min.replace(tzinfo=UTC))
