@@ -5,6 +5,7 @@ makes a dataset and a campaign there, and serves them as ``factgenie run`` does;
 """
 
 import importlib.util
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -54,8 +55,6 @@ def main() -> None:
 
 
 def _write_data(data: Path, outputs: int) -> None:
-    import json  # noqa: PLC0415
-
     texts = [f"Case {number}. " + "The phone has a display of 6.5 inches. " * 10 for number in range(outputs)]
     (data / "inputs" / "bench").mkdir(parents=True)
     (data / "outputs" / "bench").mkdir(parents=True)
