@@ -8,11 +8,12 @@ from sqlalchemy.orm import Session
 
 from spanplat.models import Campaign, Category
 from spanplat.schemas.definition import CampaignDefinition
+from spanplat.services.kept import Kept
 
 MOST_KEPT = 512
 
 _definitions: dict[str, CampaignDefinition] = {}
-_category_ids: dict[tuple[int, str], Mapping[str, int]] = {}
+_category_ids: Kept[tuple[int, str], Mapping[str, int]] = Kept(MOST_KEPT)
 
 
 def definition_of(campaign: Campaign) -> CampaignDefinition:
@@ -33,11 +34,9 @@ def parsed_definition(sha256: str, load: Callable[[], dict[str, Any]]) -> Campai
 
 def category_ids(session: Session, campaign_id: int, sha256: str) -> Mapping[str, int]:
     """Return the ids of a campaign's categories by key, as of the definition with this digest."""
-    ids = _category_ids.get((campaign_id, sha256))
-    if ids is None:
+
+    def read() -> Mapping[str, int]:
         rows = session.execute(select(Category.key, Category.id).where(Category.campaign_id == campaign_id))
-        ids = {key: identifier for key, identifier in rows}
-        if len(_category_ids) >= MOST_KEPT:
-            _category_ids.clear()
-        _category_ids[campaign_id, sha256] = ids
-    return ids
+        return {key: identifier for key, identifier in rows}
+
+    return _category_ids.find(session, (campaign_id, sha256), read)

@@ -13,6 +13,7 @@ from spanplat.metrics.disagreement import DISAGREEMENTS, TYPES, Clusters, Cluste
 from spanplat.metrics.spans import BoolArray, FloatArray, IntArray
 from spanplat.models import Output
 from spanplat.services.agreement import AgreementOptions, load_sides, make_request
+from spanplat.services.kept import Kept
 from spanplat.services.results import Request
 from spanplat.services.search import contains
 from spanplat.services.sides import Alignment, Rule, Side, Work, align, align_annotators
@@ -23,7 +24,7 @@ NO_PARTNER = "-"
 MOST_KEPT = 4
 MOST_SEARCHES_KEPT = 8
 
-_kept: dict[str, "Disagreements"] = {}
+_kept: Kept[str, "Disagreements"] = Kept(MOST_KEPT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,11 +153,7 @@ def find_disagreements(
         chosen.reference_rule, chosen.hypothesis_rule, offsets=chosen.offsets, filters=chosen.filters
     )
     request = make_request(session, reference, hypothesis, relevant)
-    found = _kept.pop(request.signature, None) or _compare(session, request)
-    _kept[request.signature] = found  # last in the dictionary: the one that was wanted most recently
-    for oldest in list(_kept)[:-MOST_KEPT]:
-        _kept.pop(oldest, None)
-    return found
+    return _kept.find(session, request.signature, lambda: _compare(session, request))
 
 
 def choose(session: Session, found: Disagreements, choice: Choice) -> Selection:

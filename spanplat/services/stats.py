@@ -15,13 +15,14 @@ from spanplat.models import COUNTED, Annotation, Assignment, AssignmentStatus, C
 from spanplat.platforms.rules import read_money
 from spanplat.services.campaigns import find_campaign
 from spanplat.services.definitions import definition_of
+from spanplat.services.kept import Kept
 from spanplat.services.revisions import data_revision
 from spanplat.services.sides import Filters, Rule, categories_of, load_side
 
 MOST_KEPT = 32
 _CURRENCIES = {"$": "USD", "£": "GBP", "€": "EUR"}
-_kept: dict[tuple[str, str, str, tuple[Rule, Filters]], dict[str, Any]] = {}
-"""What was computed recently in this process, by database, campaign, state of its data, and options."""
+_kept: Kept[tuple[str, str, tuple[Rule, Filters]], dict[str, Any]] = Kept(MOST_KEPT)
+"""What was computed recently, by campaign, state of its data, and options."""
 
 
 def campaign_statistics(
@@ -59,11 +60,8 @@ def campaign_statistics(
         raise InvalidInput(f"statistics describe one side: use the rule each, first or group=K, not {rule}")
     campaign = find_campaign(session, slug)
     options = chosen, filters or Filters()
-    key = str(session.get_bind().engine.url), slug, data_revision(session, campaign), options
-    found = _kept.pop(key, None) or _describe(session, campaign, *options)
-    _kept[key] = found  # last in the dictionary: what was wanted most recently
-    for oldest in list(_kept)[:-MOST_KEPT]:
-        _kept.pop(oldest, None)
+    key = slug, data_revision(session, campaign), options
+    found = _kept.find(session, key, lambda: _describe(session, campaign, *options))
     return found | {"cost": _cost(session, campaign)}
 
 
