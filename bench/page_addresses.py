@@ -6,7 +6,7 @@ lists those with a part that nothing is known about: say below what stands in it
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -27,6 +27,19 @@ LEFT_OUT: Mapping[str, str] = {
     "draft_preview.example_chart_in_practice": NO_WORKED_EXAMPLE,
 }
 """Endpoints of the studio that are not measured, and why."""
+NO_PRACTICE = "the shipped study begins without practice"
+NOTHING_DRAWN = "the sources of the research data are texts, of which none is drawn"
+LACKING_WHERE_IMPORTED: Mapping[str, str] = {
+    "explorer.source_chart": NOTHING_DRAWN,
+    "browse.source_chart": NOTHING_DRAWN,
+    "preview.source_chart": NOTHING_DRAWN,
+    "draft_preview.source_chart": NOTHING_DRAWN,
+    "draft_preview.practice_items": NO_PRACTICE,
+    "draft_preview.practice_item": NO_PRACTICE,
+    "draft_preview.practice_chart": NO_PRACTICE,
+    "prompts.show": "campaigns that were imported have no prompt",
+}
+"""Endpoints that answer nothing in a study whose campaigns were imported, and why."""
 
 
 class PageAddress(NamedTuple):
@@ -65,6 +78,8 @@ class Places:
     pools: Sequence[str] = ()
     studies: Sequence[str] = ()
     generations: Sequence[str] = ()
+    lacking: Mapping[str, str] = field(default_factory=dict)
+    """Endpoints that this study has nothing for, and why."""
 
     @property
     def pair(self) -> str:
@@ -96,7 +111,7 @@ class Places:
             "preview.practice_chart.slug": self.practised,
             "pools.slug": self.pools,
             "studies.slug": self.studies,
-            "studies.table.name": ["study"],
+            "studies.table.name": ["study"][: len(self.studies)],
             "generations.slug": self.generations,
             "extension": ["jsonl", "csv"],
             "batch": [1],
@@ -207,6 +222,8 @@ def addresses_of(app: Flask, places: Places) -> Iterator[PageAddress]:
     """Give the addresses of everything that researchers may look at: pages, their parts, charts and downloads."""
     adapter = app.url_map.bind("localhost")
     for rule in _rules(app):
+        if rule.endpoint in places.lacking:
+            continue
         parts = sorted(rule.arguments)
         for values in itertools.product(*(places.values(rule.endpoint, part) or () for part in parts)):
             address = adapter.build(rule.endpoint, dict(zip(parts, values, strict=True)))

@@ -8,6 +8,7 @@ import argparse
 import contextlib
 import gzip
 import http.client
+import json
 import statistics
 import sys
 import tempfile
@@ -30,7 +31,7 @@ from bench.databases import KINDS, fresh_database, kinds_of
 from bench.import_d2t import DATA, TimedDatabase, import_everything
 from bench.large_study import CAMPAIGNS, make_large_study
 from bench.other_work import add_other_work
-from bench.page_addresses import LEFT_OUT, PageAddress, Places, addresses_of, unknown_routes
+from bench.page_addresses import LACKING_WHERE_IMPORTED, LEFT_OUT, PageAddress, Places, addresses_of, unknown_routes
 from spanplat.cli.supervisor import keep_what_is_loaded
 from spanplat.db import Database
 from spanplat.models import (
@@ -49,6 +50,7 @@ from spanplat.models import (
     System,
     User,
 )
+from spanplat.schemas.definition_file import parse_yaml
 from spanplat.services.campaigns import find_campaign
 from spanplat.services.computations import answer_now
 from spanplat.services.definitions import definition_of
@@ -217,7 +219,9 @@ def look_up_places(database: Database, home: Path, campaigns: Sequence[str], sea
     """Return what addresses may name in a database, after adding a draft, an upload and an invitation."""
     with database.transaction() as session:
         made_here = find_campaign(session, campaigns[0]).kind != "external"
-        text = campaign_text(session, campaigns[0]) if made_here else starter_text("data-to-text-errors")
+        text = (
+            campaign_text(session, campaigns[0]) if made_here else _starter_about(_annotated(session, campaigns[0])[1])
+        )
         draft = create_draft(session, text, None)
         _invitation, token = invite(session, "new@example.org", Role.VIEWER)
         upload = add_upload(session, "upload.jsonl", _write_upload(home).relative_to(home), 1, None)
@@ -243,7 +247,15 @@ def look_up_places(database: Database, home: Path, campaigns: Sequence[str], sea
             pools=_slugs(session, select(Pool.slug)),
             studies=_slugs(session, select(Study.slug)),
             generations=_slugs(session, select(Generation.slug)),
+            lacking={} if made_here else LACKING_WHERE_IMPORTED,
         )
+
+
+def _starter_about(dataset: str) -> str:
+    """Return a shipped study as one about all of a dataset, without what is only on its own: checked texts, and who passed."""
+    definition = parse_yaml(starter_text("data-to-text-errors")).value
+    del definition["checks"], definition["batches"]["gold"], definition["qualification_required"]
+    return json.dumps(definition | {"data": {"dataset": dataset}})  # which is YAML too
 
 
 def _annotated(session: Session, slug: str) -> tuple[list[int], str]:
@@ -312,7 +324,7 @@ def measure(url: str, *, title: str, campaigns: Sequence[str], searches: Sequenc
     missed = [visit for visit in visits if visit.misses]
     for route in unknown:
         print(f"not measured, for want of something to stand in its address: {route}")
-    for endpoint, reason in LEFT_OUT.items():
+    for endpoint, reason in {**LEFT_OUT, **places.lacking}.items():
         print(f"not measured: {endpoint}, for {reason}")
     slowest = max(pages, key=lambda visit: statistics.median(visit.milliseconds))
     largest = max(pages, key=lambda visit: visit.size)
