@@ -16,8 +16,14 @@ from spanplat.models import (
     ItemOutput,
     ItemRole,
 )
-from spanplat.services.revisions import counted
+from spanplat.services.kept import Kept
+from spanplat.services.revisions import counted, data_revision
 from spanplat.services.sides import Filters, categories_of
+
+MOST_KEPT = 200
+"""Campaigns whose numbers of outputs a process remembers."""
+
+_progress: Kept[tuple[int, str, int, int], tuple[int, int]] = Kept(MOST_KEPT)
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,12 @@ class Cautions:
     """Names by key of the categories that all have; told only beside ``own_categories``."""
 
 
-def find_cautions(session: Session, campaigns: Sequence[Campaign], filters: Filters | None = None) -> Cautions:
+def find_cautions(
+    session: Session,
+    campaigns: Sequence[Campaign],
+    filters: Filters | None = None,
+    revisions: Mapping[str, str] | None = None,
+) -> Cautions:
     """Tell what a reader of these campaigns' comparison must know.
 
     Parameters
@@ -59,9 +70,12 @@ def find_cautions(session: Session, campaigns: Sequence[Campaign], filters: Filt
         The reference and then the others.
     filters
         Filters of the comparison: where it names categories, those that differ do not matter.
+    revisions
+        Marks of the campaigns' data in this session, by slug, where they are known already: see `data_revision`.
     """
+    marks = revisions or {}
     different = list({campaign.id: campaign for campaign in campaigns}.values())
-    unfinished = [found for campaign in different if (found := _unfinished(session, campaign)) is not None]
+    unfinished = [found for campaign in different if (found := _unfinished(session, campaign, marks)) is not None]
     if filters is not None and filters.categories:
         return Cautions(tuple(unfinished))
     names = {campaign.slug: categories_of(session, [campaign]) for campaign in different}
@@ -75,21 +89,33 @@ def find_cautions(session: Session, campaigns: Sequence[Campaign], filters: Filt
     return Cautions(tuple(unfinished), own, kept)
 
 
-def _unfinished(session: Session, campaign: Campaign) -> Unfinished | None:
+def _unfinished(session: Session, campaign: Campaign, revisions: Mapping[str, str]) -> Unfinished | None:
     if campaign.kind == "external" or campaign.status == CampaignStatus.CLOSED:
         return None
+    # The annotations that count change the revision, and outputs come in batches of their own; nothing else enters the numbers.
+    batches, newest = session.execute(
+        select(func.count(Batch.id), func.coalesce(func.max(Batch.id), 0)).where(Batch.campaign_id == campaign.id)
+    ).one()
+    revision = revisions.get(campaign.slug) or data_revision(session, campaign)
+    key = (campaign.id, revision, batches, newest)
+    done, outputs = _progress.find(session, key, lambda: _count_outputs(session, campaign.id))
+    return Unfinished(campaign.slug, done, outputs) if done < outputs else None
+
+
+def _count_outputs(session: Session, campaign_id: int) -> tuple[int, int]:
+    """Return how many outputs of a campaign's regular items have an annotation that counts, and how many there are."""
     annotated = (
         select(Annotation.item_id)
         .join(Assignment, Assignment.id == Annotation.assignment_id)
-        .where(Assignment.campaign_id == campaign.id, *counted())
+        .where(Assignment.campaign_id == campaign_id, *counted())
     )
     per_output = (
         select(func.max(case((ItemOutput.item_id.in_(annotated), 1), else_=0)).label("is_done"))
         .join(BatchItem, BatchItem.item_id == ItemOutput.item_id)
         .join(Batch, Batch.id == BatchItem.batch_id)
-        .where(Batch.campaign_id == campaign.id, BatchItem.role == ItemRole.REGULAR)
+        .where(Batch.campaign_id == campaign_id, BatchItem.role == ItemRole.REGULAR)
         .group_by(ItemOutput.output_id)
         .subquery()
     )
-    outputs, finished = session.execute(select(func.count(), func.coalesce(func.sum(per_output.c.is_done), 0))).one()
-    return Unfinished(campaign.slug, finished, outputs) if finished < outputs else None
+    outputs, done = session.execute(select(func.count(), func.coalesce(func.sum(per_output.c.is_done), 0))).one()
+    return done, outputs

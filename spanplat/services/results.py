@@ -98,6 +98,8 @@ class Result:
     is_complete: bool
     change: Change | None
     """What has happened to the data since; None while they are the same."""
+    revisions: Mapping[str, str]
+    """Marks of the campaigns' present data, by slug."""
 
 
 def sign(
@@ -199,6 +201,7 @@ def look_up(session: Session, kind: ResultKind[Options], request: Request[Option
         finished=tuple(stage for stage in kind.stages if stage in stages),
         is_complete=len(stages) == len(kind.stages),
         change=None if chosen == request.signature else change_between(own[0].revisions, request.revisions),
+        revisions=request.revisions,
     )
 
 

@@ -103,7 +103,8 @@ def _context(query: AgreementQuery, result: Result) -> dict[str, Any]:
     one_side = {Rule.parse(rule).name for rule in (query.rule, query.hypothesis_rule)} <= {"first", "each", "group"}
     several = one_side and query.reference != query.hypothesis and len(annotator_orders(session, campaigns[0])) > 1
     view = AgreementView(result.value, pending, has_company=several)
-    return {"view": view, "cautions": find_cautions(session, campaigns, query.options().filters)}
+    cautions = find_cautions(session, campaigns, query.options().filters, result.revisions)
+    return {"view": view, "cautions": cautions}
 
 
 PART = Part(

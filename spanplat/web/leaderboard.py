@@ -79,16 +79,17 @@ class LeaderboardQuery(AddressQuery):
 def _board(query: LeaderboardQuery, result: Result) -> dict[str, Any]:
     view = LeaderboardView(result.value, query.measure)
     examples = [one["output"] for side in view.contrast.examples for one in side] if view.contrast else []
-    return {"view": view, "excerpts": excerpts(reading(), examples, EXCERPT), "cautions": _cautions(query)}
+    return {"view": view, "excerpts": excerpts(reading(), examples, EXCERPT), "cautions": _cautions(query, result)}
 
 
 def _matrix(query: LeaderboardQuery, result: Result) -> dict[str, Any]:
-    return {"view": MatrixView(result.value), "cautions": _cautions(query)}
+    return {"view": MatrixView(result.value), "cautions": _cautions(query, result)}
 
 
-def _cautions(query: LeaderboardQuery) -> Cautions:
+def _cautions(query: LeaderboardQuery, result: Result) -> Cautions:
     session = reading()
-    return find_cautions(session, [find_campaign(session, slug) for slug in (query.reference, *query.others)])
+    campaigns = [find_campaign(session, slug) for slug in (query.reference, *query.others)]
+    return find_cautions(session, campaigns, revisions=result.revisions)
 
 
 BOARD = Part(

@@ -82,12 +82,13 @@ def _table(query: StudyQuery, result: Result) -> dict[str, Any]:
     session = reading()
     study = find_study(session, query.study)
     variants = _variants(study)
+    campaigns = [find_campaign(session, slug) for slug in compared(study, variants)]
     return {
         "rows": study_rows(variants, result.value, query.measure),
         "board": result.value,
         "measures": MEASURE_TITLES,
         "shown": list(dict.fromkeys((query.measure, *HEADLINES))),
-        "cautions": find_cautions(session, [find_campaign(session, slug) for slug in compared(study, variants)]),
+        "cautions": find_cautions(session, campaigns, revisions=result.revisions),
     }
 
 

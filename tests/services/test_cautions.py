@@ -1,13 +1,27 @@
 """What a reader must know before trusting a comparison."""
 
 from collections.abc import Callable
+from random import Random
 
+import pytest
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from spanplat.db import Database
-from spanplat.models import Campaign, CampaignStatus
+from spanplat.models import (
+    COUNTED,
+    Annotation,
+    Annotator,
+    Assignment,
+    AssignmentStatus,
+    BatchItem,
+    Campaign,
+    CampaignStatus,
+    ItemRole,
+)
 from spanplat.services.campaigns import set_status
 from spanplat.services.cautions import Cautions, find_cautions
+from spanplat.services.extending import add_outputs
 from spanplat.services.sides import Filters
 
 Import = Callable[..., str]
@@ -53,3 +67,65 @@ def test_an_open_campaign_tells_how_many_of_its_outputs_are_done(
     with database.transaction() as session:
         set_status(session, "study", CampaignStatus.CLOSED)
     assert cautions(database, "study").unfinished == ()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_numbers_of_outputs_follow_whatever_happens(
+    database: Database, launch: Callable[..., Campaign], seed: int
+) -> None:
+    """After every change they are what counting one by one gives, although a process remembers them."""
+    random = Random(seed)  # noqa: S311
+    check = {"name": "clean", "type": "must_abstain", "item": {"split": "test", "example": "0", "system": "alder"}}
+    parts = {"batches": {"regular": 2, "attention": 1}, "annotators": {"per_output": 2}, "checks": [check]}
+    launch(data={"dataset": "reports", "limit": 4}, **parts)
+    shown = set()
+    for step in range(40):
+        with database.transaction() as session:
+            if step in (15, 30):
+                add_outputs(session, "study", limit=4 + step // 5)
+            else:
+                _happen(session, random, step)
+        with database.reading() as session:
+            done, outputs = _counted_one_by_one(session)
+        found = cautions(database, "study").unfinished
+        assert [(one.done, one.outputs) for one in found] == ([(done, outputs)] if done < outputs else [])
+        shown.add((done, outputs))
+    assert len(shown) > 5
+
+
+def _happen(session: Session, random: Random, step: int) -> None:
+    """Change something at random that decides whether annotations count."""
+    seat = random.choice(session.scalars(select(Assignment).order_by(Assignment.id)).all())
+    if seat.status == AssignmentStatus.OPEN:
+        seat.annotator = Annotator(kind="human", source="direct", external_id=f"{step}", pseudonym=f"p-{step}")
+        seat.status = AssignmentStatus.HELD
+    item_id = random.choice(session.scalars(select(BatchItem.item_id).where(BatchItem.batch_id == seat.batch_id)).all())
+    work = select(Annotation).where(Annotation.assignment_id == seat.id, Annotation.item_id == item_id)
+    annotation = session.scalar(work)
+    if annotation is None:
+        annotation = Annotation(assignment_id=seat.id, item_id=item_id, revision=1)
+        session.add(annotation)
+    match random.randrange(8):
+        case 0:
+            seat.excluded = not seat.excluded
+        case 1:
+            seat.status = AssignmentStatus.SUBMITTED
+        case 2:
+            annotation.late = not annotation.late
+        case _:
+            annotation.status = "complete"
+
+
+def _counted_one_by_one(session: Session) -> tuple[int, int]:
+    """Return how many outputs have an annotation that counts, and how many there are."""
+    regular = session.scalars(select(BatchItem).where(BatchItem.role == ItemRole.REGULAR)).all()
+    asked = {output.output_id for place in regular for output in place.item.outputs}
+    items = {place.item_id for place in regular}
+    done = {
+        output.output_id
+        for annotation in session.scalars(select(Annotation))
+        if annotation.item_id in items and annotation.status == "complete" and not annotation.late
+        if annotation.assignment.status in COUNTED and not annotation.assignment.excluded
+        for output in annotation.item.outputs
+    }
+    return len(done), len(asked)
