@@ -2,9 +2,9 @@
 
 import secrets
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Select, select, update
+from sqlalchemy import bindparam, select, update
 from sqlalchemy.orm import Session
 
 from spanplat.errors import NotAllowed, say
@@ -12,7 +12,7 @@ from spanplat.models import Annotator, Assignment, Campaign, Participation
 from spanplat.models.statements import add_absent
 from spanplat.platforms.arrivals import Arrival
 from spanplat.schemas.definition import CampaignDefinition
-from spanplat.services.annotators import find_or_add_annotator
+from spanplat.services.annotators import add_annotator, find_annotator, find_or_add_annotator
 from spanplat.services.claims import WAS_STOPPED
 from spanplat.services.definitions import definition_of
 from spanplat.services.pools import is_qualified
@@ -21,8 +21,21 @@ FINAL = ("failed_comprehension", "screened_out")
 """Ends that hold for the person, not for the one visit."""
 
 
-def find_or_admit(session: Session, campaign: Campaign, arrival: Arrival, now: datetime) -> Participation:
-    """Return the participation of an arrival; whoever comes for the first time gets one if the campaign is for them.
+_OF_SESSION = select(Participation).where(
+    Participation.campaign_id == bindparam("campaign"), Participation.session_key == bindparam("key")
+)
+
+
+class Admission(NamedTuple):
+    """How somebody was let in."""
+
+    participation: Participation
+    is_newcomer: bool
+    """Whether the person was not known before this transaction: nothing is theirs yet, and no other request can act for them."""
+
+
+def admit(session: Session, campaign: Campaign, arrival: Arrival, now: datetime) -> Admission:
+    """Find the participation of an arrival; whoever comes for the first time gets one if the campaign is for them.
 
     Raises
     ------
@@ -31,8 +44,10 @@ def find_or_admit(session: Session, campaign: Campaign, arrival: Arrival, now: d
     """
     participation = find_participation(session, campaign, arrival)
     if participation is not None:
-        return participation
-    annotator = find_or_add_annotator(session, "human", arrival.source, arrival.person)
+        return Admission(participation, is_newcomer=False)
+    annotator = find_annotator(session, arrival.source, arrival.person)
+    newcomer = None if annotator else add_annotator(session, "human", arrival.source, arrival.person)
+    annotator = annotator or newcomer or find_or_add_annotator(session, "human", arrival.source, arrival.person)
     _require_admission(session, definition_of(campaign), annotator, now)
     fresh = {
         "campaign_id": campaign.id,
@@ -41,21 +56,21 @@ def find_or_admit(session: Session, campaign: Campaign, arrival: Arrival, now: d
         "session_key": arrival.session_key,
         "parameters": arrival.parameters,
         "created_at": now,
-        **_remembered(session, campaign, annotator),
+        **({} if newcomer else _remembered(session, campaign, annotator)),
     }
-    # A double click arrives twice at once.
-    return add_absent(session, Participation, fresh) or session.scalars(_of_session(campaign, arrival)).one()
+    added = add_absent(session, Participation, fresh)
+    if added is None:  # a double click arrives twice at once
+        return Admission(session.scalars(_OF_SESSION, _keys(campaign, arrival)).one(), is_newcomer=False)
+    return Admission(added, is_newcomer=newcomer is not None)
 
 
 def find_participation(session: Session, campaign: Campaign, arrival: Arrival) -> Participation | None:
     """Return the participation of an arrival that came before, in a reload or a second tab; None at the first time."""
-    return session.scalar(_of_session(campaign, arrival))
+    return session.scalar(_OF_SESSION, _keys(campaign, arrival))
 
 
-def _of_session(campaign: Campaign, arrival: Arrival) -> Select[Participation]:
-    return select(Participation).where(
-        Participation.campaign_id == campaign.id, Participation.session_key == arrival.session_key
-    )
+def _keys(campaign: Campaign, arrival: Arrival) -> dict[str, Any]:
+    return {"campaign": campaign.id, "key": arrival.session_key}
 
 
 def _remembered(session: Session, campaign: Campaign, annotator: Annotator) -> dict[str, Any]:

@@ -3,21 +3,35 @@
 import hashlib
 import secrets
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from spanplat.models import Annotator
 from spanplat.models.statements import add_absent
 
+_NAMED = select(Annotator).where(
+    Annotator.source == bindparam("source"), Annotator.external_id == bindparam("external_id")
+)
+
+
+def find_annotator(session: Session, source: str, external_id: str) -> Annotator | None:
+    """Return the annotator with this id, or None."""
+    return session.scalar(_NAMED, {"source": source, "external_id": external_id})
+
+
+def add_annotator(session: Session, kind: str, source: str, external_id: str) -> Annotator | None:
+    """Add an annotator and return them; None if there is one with this id by now."""
+    fresh = {"kind": kind, "source": source, "external_id": external_id, "pseudonym": pseudonym_for(kind)}
+    return add_absent(session, Annotator, fresh)
+
 
 def find_or_add_annotator(session: Session, kind: str, source: str, external_id: str) -> Annotator:
     """Return the annotator with this id, adding them on their first visit."""
-    named = select(Annotator).where(Annotator.source == source, Annotator.external_id == external_id)
-    annotator = session.scalar(named)
-    if annotator is None:
-        fresh = {"kind": kind, "source": source, "external_id": external_id, "pseudonym": pseudonym_for(kind)}
-        annotator = add_absent(session, Annotator, fresh) or session.scalars(named).one()
-    return annotator
+    return (
+        find_annotator(session, source, external_id)
+        or add_annotator(session, kind, source, external_id)
+        or session.scalars(_NAMED, {"source": source, "external_id": external_id}).one()
+    )
 
 
 def pseudonym_for(kind: str) -> str:

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from spanplat.models import Assignment, CheckResult, Participation
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.services.checks import CheckOutcome
-from spanplat.services.claims import give_up_seats, return_seat
+from spanplat.services.leases import give_up_seats, return_seat
 
 
 def store_outcomes(session: Session, assignment_id: int, outcomes: Mapping[int, Sequence[CheckOutcome]]) -> None:

@@ -30,8 +30,8 @@ from spanplat.schemas.definition_file import define
 from spanplat.services.amendments import put_in_force
 from spanplat.services.audit import log_event
 from spanplat.services.campaigns import find_campaign, store_plan
-from spanplat.services.claims import replace_seat
 from spanplat.services.definitions import definition_of
+from spanplat.services.leases import replace_seat
 from spanplat.services.plans import plan_work
 from spanplat.services.suggestions import add_suggestions
 from spanplat.text.counting import count_of

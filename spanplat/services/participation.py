@@ -1,6 +1,6 @@
 """Entering a campaign: from a start link to consent, comprehension and the first item."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -13,17 +13,18 @@ from spanplat.models import FINISHED, Assignment, AssignmentStatus, Campaign, Ca
 from spanplat.platforms.arrivals import Arrival, read_arrival
 from spanplat.platforms.departures import Departure, departure
 from spanplat.schemas.definition import CampaignDefinition
-from spanplat.services.admitting import find_or_admit, share_comprehension
+from spanplat.services.admitting import admit, share_comprehension
 from spanplat.services.claims import (
     IS_GIVEN_UP,
     WAS_STOPPED,
+    claim_first_seat,
     claim_next_seat,
     claim_seat,
     current_assignment,
     require_place,
-    serve_one_at_a_time,
 )
 from spanplat.services.definitions import definition_of
+from spanplat.services.leases import serve_one_at_a_time
 from spanplat.services.pools import Standing, standing_of
 
 
@@ -55,6 +56,10 @@ _BY_TOKEN = (
     .options(joinedload(Participation.campaign, innerjoin=True))
 )
 """Built once, because every request of an annotator asks."""
+_OPEN_TO_PEOPLE = select(Campaign).where(Campaign.slug == bindparam("slug"), Campaign.kind.in_(OPEN_TO_PEOPLE))
+
+Claim = Callable[[Session, Participation, datetime], Assignment]
+"""A way to get a seat."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,7 @@ def find_open_to_people(session: Session, slug: str) -> Campaign:
     NotFound
         If there is none; what campaigns there are is not said, because anybody may ask.
     """
-    campaign = session.scalar(select(Campaign).where(Campaign.slug == slug, Campaign.kind.in_(OPEN_TO_PEOPLE)))
+    campaign = session.scalar(_OPEN_TO_PEOPLE, {"slug": slug})
     if campaign is None:
         raise NotFound(UNKNOWN_LINK)
     return campaign
@@ -114,9 +119,11 @@ def enter(session: Session, campaign: Campaign, arrival: Arrival, now: datetime)
     Conflict
         If there is no seat, or the campaign is not open.
     """
-    participation = find_or_admit(session, campaign, arrival, now)
+    participation, is_newcomer = admit(session, campaign, arrival, now)
     if PERSONAL in participation.parameters:  # a name can be guessed
         raise NotAllowed(say("this name has a personal link; please use the one that was sent"))
+    if is_newcomer:  # there is nothing of theirs to look for, in a crowd that arrives at once
+        return _with_seat(session, _visit_at(session, participation, None), now, claim_first_seat)
     return _with_seat(session, _visit(session, participation), now)
 
 
@@ -136,7 +143,7 @@ def invite(session: Session, campaign: Campaign, name: str, now: datetime) -> st
     if not name.strip():
         raise InvalidInput("a personal link needs a name")
     arrival = read_arrival(definition_of(campaign).platform, {"annotator": name})
-    participation = find_or_admit(session, campaign, arrival, now)
+    participation = admit(session, campaign, arrival, now).participation
     participation.parameters = {**participation.parameters, PERSONAL: "yes"}
     session.flush()
     return participation.token
@@ -177,7 +184,7 @@ def find_alone(session: Session, token: str) -> Visit:
         If the token is unknown.
     """
     participation = _find_participation(session, token)
-    serve_one_at_a_time(session, participation)
+    serve_one_at_a_time(session, participation.annotator_id)
     session.refresh(participation)
     return _visit(session, participation)
 
@@ -360,9 +367,9 @@ def _stage(participation: Participation, definition: CampaignDefinition, assignm
     return Stage.WORK
 
 
-def _with_seat(session: Session, visit: Visit, now: datetime) -> Visit:
+def _with_seat(session: Session, visit: Visit, now: datetime, claim: Claim = claim_seat) -> Visit:
     if visit.stage in (Stage.PRACTICE, Stage.WORK, Stage.LAPSED):
-        return _visit_at(session, visit.participation, claim_seat(session, visit.participation, now))
+        return _visit_at(session, visit.participation, claim(session, visit.participation, now))
     if visit.stage in (Stage.CONSENT, Stage.COMPREHENSION):
         require_place(session, visit.participation, now)
     return visit

@@ -33,8 +33,8 @@ from spanplat.services.checks import (
     stops,
     warnings_of,
 )
-from spanplat.services.claims import hold_seat
 from spanplat.services.definitions import category_ids, parsed_definition
+from spanplat.services.leases import hold_seat
 from spanplat.services.requirements import ItemTexts, check_submission
 from spanplat.services.save_statements import (
     ADD_ANNOTATION,

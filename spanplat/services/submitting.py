@@ -31,7 +31,7 @@ from spanplat.services.checks import (
     seconds_believed,
     stops,
 )
-from spanplat.services.claims import serve_one_at_a_time, take_back
+from spanplat.services.leases import serve_one_at_a_time, take_back
 from spanplat.services.participation import Stage, Visit, find_visit
 from spanplat.services.qualifying import load_exam, record_attempt, score_attempt
 
@@ -74,7 +74,7 @@ def submit_batch(database: Database, token: str, now: datetime) -> Visit:
     outcomes = [outcome for of_item in by_item.values() for outcome in of_item]
     with database.transaction() as session:
         if exam is not None:  # before the seat, as whoever claims one does
-            serve_one_at_a_time(session, visit.participation)
+            serve_one_at_a_time(session, visit.participation.annotator_id)
         submitted = session.execute(
             update(Assignment)
             .where(Assignment.id == visit.assignment.id, Assignment.status == AssignmentStatus.HELD)

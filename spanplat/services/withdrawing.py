@@ -5,7 +5,8 @@ from sqlalchemy.orm import Session
 
 from spanplat.models import Annotation, Assignment, CheckResult
 from spanplat.services.audit import log_event
-from spanplat.services.claims import IS_GIVEN_UP, give_up_seats
+from spanplat.services.claims import IS_GIVEN_UP
+from spanplat.services.leases import give_up_seats
 from spanplat.services.participation import Stage, Visit, find_alone, find_visit
 
 LEAVABLE = (Stage.CONSENT, Stage.COMPREHENSION, Stage.PRACTICE, Stage.WORK, Stage.LAPSED)

@@ -17,8 +17,8 @@ from spanplat.platforms.signatures import require_signature
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.services.admitting import find_participation
 from spanplat.services.check_results import screen_out_message
-from spanplat.services.claims import hold_seat
 from spanplat.services.definitions import definition_of
+from spanplat.services.leases import hold_seat
 from spanplat.services.pages import list_items, show_item
 from spanplat.services.participation import (
     Stage,

@@ -18,7 +18,8 @@ from spanplat.schemas.submission import Submission
 from spanplat.services.amendments import amend
 from spanplat.services.annotators import find_or_add_annotator
 from spanplat.services.campaigns import find_campaign, set_status
-from spanplat.services.claims import NothingLeft, expire_leases
+from spanplat.services.claims import NothingLeft
+from spanplat.services.leases import expire_leases
 from spanplat.services.pages import list_items
 from spanplat.services.participation import (
     Stage,

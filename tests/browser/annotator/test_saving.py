@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, Request, Route, expect
 from sqlalchemy import select, update
 
 from spanplat.models import Assignment
-from spanplat.services.claims import expire_leases
+from spanplat.services.leases import expire_leases
 from tests.browser.annotator.person import Annotator, AnnotatorIn, OpenStudy
 from tests.browser.conftest import LiveServer
 
