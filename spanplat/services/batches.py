@@ -98,9 +98,11 @@ def _apart(items: Sequence[PlannedItem], settings: BatchSettings) -> list[tuple[
     Shares are by size, at least one batch each; the largest parts make up for what rounding takes or gives.
     """
     parts: dict[Hashable, list[PlannedItem]] = defaultdict(list)
-    for item in items:
-        mixed = "length" in settings.balance
-        parts[0 if mixed else item.feature("length", settings.lengths)].append(item)
+    if not settings.lengths or "length" in settings.balance:
+        parts[0] = list(items)
+    else:
+        for item in items:
+            parts[item.feature("length", settings.lengths)].append(item)
     ordered = [parts[stratum] for stratum in sorted(parts, key=repr)] or [[]]
     wanted = settings.batches or 1
     counts = [max(1, round(wanted * len(part) / max(1, len(items)))) for part in ordered]
@@ -175,6 +177,7 @@ def _mix(
         case _:
             fixed = random.Random(total)  # noqa: S311
             places = sorted(fixed.sample(range(total), len(checks)))
-    regular, check = iter(items), iter(checks)
-    taken = frozenset(places)
-    return [next(check) if place in taken else next(regular) for place in range(total)]
+    mixed = list(items)
+    for place, check in zip(places, checks, strict=True):
+        mixed.insert(place, check)  # in rising order, so that each stays where it is put
+    return mixed

@@ -40,6 +40,7 @@ from spanplat.services.selection import (
     SelectedOutput,
     SelectionError,
     find_outputs,
+    lengths_of,
     require_source_text,
     select_outputs,
 )
@@ -157,7 +158,7 @@ def plan_work(
     if definition.qualification_taken is not None:
         selected = _asked_in(session, definition.qualification_taken, selected)
     items = [*_plan_items(session, definition, selected), *checks]
-    planned = planned_items(session, definition, items)
+    planned = planned_items(session, definition, data, items)
     batches = plan_batches(
         [item for item in planned if item.role == ItemRole.REGULAR],
         [item for item in planned if item.role == ItemRole.ATTENTION],
@@ -171,9 +172,15 @@ def plan_work(
     return CampaignPlan(definition, items, batches, seats)
 
 
-def planned_items(session: Session, definition: CampaignDefinition, items: Sequence[ItemPlan]) -> list[PlannedItem]:
-    """Describe items as far as batches are balanced over what they are."""
-    names = [name for name in definition.batches.balance if name.startswith("source.")]
+def planned_items(
+    session: Session, definition: CampaignDefinition, data: DataSelection, items: Sequence[ItemPlan]
+) -> list[PlannedItem]:
+    """Describe items as far as batches are balanced over what they are, and by length where that keeps some apart."""
+    settings = definition.batches
+    if not settings.balance and not settings.lengths:
+        return [PlannedItem(number, item.role, item.check) for number, item in enumerate(items)]
+    lengths = lengths_of(session, data.dataset) if settings.lengths else {}
+    names = [name for name in settings.balance if name.startswith("source.")]
     sources: dict[int, Any] = {}
     if names:
         wanted = {output.example_id for item in items for output in item.outputs}
@@ -187,7 +194,7 @@ def planned_items(session: Session, definition: CampaignDefinition, items: Seque
             "+".join(output.system for output in item.outputs),
             item.outputs[0].example,
             item.outputs[0].split,
-            max(output.length for output in item.outputs),
+            max(lengths.get(output.id, 0) for output in item.outputs),
             tuple((name, _source_field(sources.get(item.outputs[0].example_id), name)) for name in names),
         )
         for number, item in enumerate(items)

@@ -30,8 +30,6 @@ class SelectedOutput(NamedTuple):
     split: str
     example: str
     system: str
-    length: int
-    """Characters (code points)."""
 
 
 def find_dataset(session: Session, slug: str) -> Dataset:
@@ -62,30 +60,44 @@ def select_outputs(
     SelectionError
         If a dataset, split, system or example does not exist, or nothing is left.
     """
-    outputs = _outputs_of(session, find_dataset(session, selection.dataset).id)
-    _require_known("splits", selection.splits, {output.split for output in outputs})
-    _require_known("systems", selection.systems, {output.system for output in outputs})
-    _require_known("examples", selection.examples, {output.example for output in outputs})
-    chosen = [
-        output
-        for output in outputs
-        if (not selection.splits or output.split in selection.splits)
-        and (not selection.systems or output.system in selection.systems)
-        and (not selection.examples or output.example in selection.examples)
-        and (selection.min_characters is None or output.length >= selection.min_characters)
-        and (selection.max_characters is None or output.length <= selection.max_characters)
-    ]
+    outputs = chosen = _outputs_of(session, find_dataset(session, selection.dataset).id)
+    if selection.splits:
+        _require_known("splits", selection.splits, {output.split for output in outputs})
+        chosen = [output for output in chosen if output.split in selection.splits]
+    if selection.systems:
+        _require_known("systems", selection.systems, {output.system for output in outputs})
+        chosen = [output for output in chosen if output.system in selection.systems]
+    if selection.examples:
+        _require_known("examples", selection.examples, {output.example for output in outputs})
+        examples = set(selection.examples)
+        chosen = [output for output in chosen if output.example in examples]
+    if selection.min_characters is not None or selection.max_characters is not None:
+        lengths = lengths_of(session, selection.dataset)
+        least, most = selection.min_characters or 0, selection.max_characters
+        chosen = [o for o in chosen if least <= lengths[o.id] and (most is None or lengths[o.id] <= most)]
     if not chosen:
         raise SelectionError(
             ("data",),
             f"nothing is left of the {len(outputs)} outputs of {selection.dataset!r}: each split, system, example and length exists, "
             "but no output meets them all; take one of the conditions away",
         )
-    chosen = [output for output in chosen if output.id not in without]
+    if without:
+        chosen = [output for output in chosen if output.id not in without]
     if selection.limit is not None and selection.limit < len(chosen):
         drawn = set(random.Random(selection.seed).sample(range(len(chosen)), selection.limit))  # noqa: S311
         chosen = [output for position, output in enumerate(chosen) if position in drawn]
     return chosen
+
+
+def lengths_of(session: Session, dataset: str) -> dict[int, int]:
+    """Return the characters (code points) of every output of a dataset; each text is read for it, so only ask where they matter."""
+    lengths = (
+        select(Output.id, func.length(Output.text))
+        .join(Output.example)
+        .join(Example.dataset)
+        .where(Dataset.slug == dataset)
+    )
+    return {output: length for output, length in session.execute(lengths)}
 
 
 def find_outputs(
@@ -121,7 +133,7 @@ def _outputs_of(session: Session, dataset_id: int, examples: Collection[str] | N
     """Return the outputs of a dataset, or those for the examples with these keys."""
     chosen = [Example.dataset_id == dataset_id, *([] if examples is None else [Example.key.in_(examples)])]
     rows = session.execute(
-        select(Output.id, Output.example_id, Example.split, Example.key, System.slug, func.length(Output.text))
+        select(Output.id, Output.example_id, Example.split, Example.key, System.slug)
         .join(Output.example)
         .join(Output.system)
         .where(*chosen)

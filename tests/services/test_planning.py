@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from spanplat.db import Database
 from spanplat.errors import Conflict, InvalidInput, NotFound
-from spanplat.models import Assignment, Batch, BatchItem, Campaign, CampaignStatus, Item, JudgedSpan
+from spanplat.models import Assignment, Batch, BatchItem, Campaign, CampaignStatus, Item, JudgedSpan, Output
 from spanplat.models.base import Base
 from spanplat.platforms.arrivals import Arrival
 from spanplat.schemas.definition import CampaignDefinition
@@ -119,6 +119,42 @@ def test_a_campaign_is_created_as_planned(database: Database, launch: Launch) ->
         assert sorted(sizes) == [2, 5, 5]
         assert session.scalar(select(func.count()).select_from(Assignment)) == 4
         assert session.scalar(select(func.count()).select_from(Item)) == 12
+
+
+@pytest.mark.usefixtures("reports")
+@pytest.mark.parametrize(
+    ("bounds", "expected"),
+    [({"min_characters": 22}, {0, 1, 2, 4}), ({"max_characters": 17}, {3, 5}), ({"min_characters": 17, "max_characters": 22}, {3, 0})],
+)  # fmt: skip
+def test_outputs_are_selected_by_their_characters(
+    database: Database, define: Define, bounds: dict[str, int], expected: set[int]
+) -> None:
+    planned = plan(database, define(data={"dataset": "reports", "systems": ["alder"]} | bounds))
+    lengths = _lengths(database)
+    least, most = bounds.get("min_characters", 0), bounds.get("max_characters", 1000)
+    chosen = {output.id for item in planned.items for output in item.outputs}
+    assert {int(example) for output, (example, _, _) in lengths.items() if output in chosen} == expected
+    assert chosen == {o for o, (_, system, length) in lengths.items() if system == "alder" and least <= length <= most}
+
+
+@pytest.mark.usefixtures("reports")
+@pytest.mark.parametrize("kind", ["output", "pair"])
+def test_a_batch_holds_texts_of_one_length_only(database: Database, define: Define, kind: str) -> None:
+    """That of an item is the length of its longest output."""
+    planned = plan(database, define(batches={"regular": 2, "lengths": [20]}, item={"kind": kind}))
+    lengths = _lengths(database)
+    longest = [max(lengths[output.id][2] for output in item.outputs) for item in planned.items]
+    batches = [{longest[item.number] >= 20 for item in batch} for batch in planned.batches]
+    assert {True} in batches
+    assert {False} in batches
+    assert {True, False} not in batches
+
+
+def _lengths(database: Database) -> dict[int, tuple[str, str, int]]:
+    """Return example, system and number of characters of each output."""
+    with database.reading() as session:
+        outputs = session.scalars(select(Output)).all()
+        return {output.id: (output.example.key, output.system.slug, len(output.text)) for output in outputs}
 
 
 def test_a_limit_is_met_although_some_outputs_serve_as_checks(
