@@ -83,7 +83,8 @@ def examine(session: Session, text: str) -> Examination:
     try:
         plan = plan_campaign(session, definition)
     except SelectionError as error:
-        return Examination([DefinitionProblem(error.path, str(error), source.line_of(error.path))], definition)
+        problems = [DefinitionProblem(path, problem, source.line_of(path)) for path, problem in error.misfits]
+        return Examination(problems, definition)
     except InvalidInput as error:
         return Examination([DefinitionProblem((), str(error))], definition)
     return Examination((), definition, plan, figures_of(plan))

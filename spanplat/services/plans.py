@@ -1,6 +1,6 @@
 """Planning a campaign: which items, batches and seats its definition asks for, checked against the data there are."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from random import Random
@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 
 from spanplat.errors import InvalidInput
 from spanplat.llm.prompts import freeze_prompt, prompt_digest
-from spanplat.metrics.registry import MEASURES
 from spanplat.models import (
     Annotation,
     Assignment,
@@ -35,12 +34,16 @@ from spanplat.schemas.checks import (
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.definition_file import DefinitionSource, PathInFile, validate_definition
 from spanplat.services.batches import PlannedItem, plan_batches, plan_seats
+from spanplat.services.named_in_definitions import unfit_names
 from spanplat.services.prompt_inputs import take_inputs
 from spanplat.services.selection import (
+    Misfit,
     SelectedOutput,
     SelectionError,
     find_outputs,
     lengths_of,
+    noting,
+    refuse_misfits,
     require_source_text,
     select_outputs,
 )
@@ -82,7 +85,7 @@ def check_definition(session: Session, source: DefinitionSource) -> CampaignPlan
     try:
         return plan_campaign(session, definition)
     except SelectionError as error:
-        raise InvalidInput(source.message(error.path, str(error))) from error
+        raise InvalidInput("\n".join(source.message(*misfit) for misfit in error.misfits)) from error
 
 
 def plan_campaign(session: Session, definition: CampaignDefinition) -> CampaignPlan:
@@ -93,21 +96,14 @@ def plan_campaign(session: Session, definition: CampaignDefinition) -> CampaignP
     SelectionError
         If the definition asks for data that do not exist, or its name is taken.
     """
-    if session.scalar(select(Campaign.id).where(Campaign.slug == definition.slug)) is not None:
-        raise SelectionError(("slug",), f"there is a campaign {definition.slug!r} already; choose another slug")
+    misfits = list(unfit_names(session, definition))
     try:
         definition = freeze_prompt(definition)
     except InvalidInput as error:
-        raise SelectionError(("model",), str(error)) from error
+        misfits.append(Misfit(("model",), str(error)))
     if definition.kind == "external" or definition.data is None:
         raise SelectionError(("kind",), "an external campaign is imported, not created: spanplat campaign import")
-    for path, slug in _campaigns_named(definition):
-        if session.scalar(select(Campaign.id).where(Campaign.slug == slug)) is None:
-            raise SelectionError(path, f"there is no campaign {slug!r}")
-    for path, measure in _measures_named(definition):
-        if measure not in MEASURES:
-            raise SelectionError(path, f"there is no measure {measure!r} (measures: {', '.join(MEASURES)})")
-    plan = plan_work(session, definition, definition.data)
+    plan = plan_work(session, definition, definition.data, misfits=misfits)
     return replace(plan, definition=_with_what_it_takes(session, definition, plan.items))
 
 
@@ -141,18 +137,45 @@ def _with_what_it_takes(
 
 
 def plan_work(
-    session: Session, definition: CampaignDefinition, data: DataSelection, *, without: Collection[int] = ()
+    session: Session,
+    definition: CampaignDefinition,
+    data: DataSelection,
+    *,
+    without: Collection[int] = (),
+    misfits: Iterable[Misfit] = (),
 ) -> CampaignPlan:
-    """Decide items, batches and seats for the outputs selected; those ``without`` names are in the campaign already.
+    """Decide items, batches and seats for the outputs selected.
+
+    Parameters
+    ----------
+    session
+        A reading session.
+    definition
+        Of the campaign.
+    data
+        The outputs to select.
+    without
+        Ids of outputs that are in the campaign already.
+    misfits
+        What was found amiss with the definition before; it is told together with what is found here.
 
     Raises
     ------
     SelectionError
         If the definition asks for data that do not exist.
     """
-    checks = _plan_checks(session, definition)
-    checked = {output.id for item in checks for output in item.outputs} | _plan_practice(session, definition, data)
-    selected = select_outputs(session, data, without=checked.union(without))
+    found = list(misfits)
+    checks: list[ItemPlan] = []
+    selected: list[SelectedOutput] = []
+    used = set(without)
+    with noting(found):
+        checks = _plan_checks(session, definition)
+        used.update(output.id for item in checks for output in item.outputs)
+    with noting(found):
+        used.update(_plan_practice(session, definition, data))
+    with noting(found):
+        selected = select_outputs(session, data, without=used)
+    refuse_misfits(found)
     if any(category.side == "source" for category in definition.categories):
         require_source_text(session, data.source_text, selected)
     if definition.qualification_taken is not None:
@@ -208,44 +231,6 @@ def _source_field(source: Any, name: str) -> str:
     return "" if source is None else str(source)
 
 
-def _campaigns_named(definition: CampaignDefinition) -> list[tuple[PathInFile, str]]:
-    named: list[tuple[PathInFile, str | None]] = [
-        (("spans", "suggestions_from"), definition.spans.suggestions_from),
-        (("item", "spans_from"), definition.item.spans_from),
-        (
-            ("qualification_required", "campaign"),
-            definition.qualification_required.campaign if definition.qualification_required else None,
-        ),
-        (
-            ("qualification_given", "reference"),
-            definition.qualification_given.reference if definition.qualification_given else None,
-        ),
-        (("qualification_taken",), definition.qualification_taken),
-        (("model", "examples_from"), definition.model.examples_from if definition.model else None),
-        *(
-            (("model", "consolidates", position), member.partition("#")[0])
-            for position, member in enumerate(definition.model.consolidates if definition.model else [])
-        ),
-        (("model", "instructions_from"), definition.model.instructions_from if definition.model else None),
-        *(
-            (("annotators", "exclude_campaigns", position), slug)
-            for position, slug in enumerate(definition.annotators.exclude_campaigns)
-        ),
-    ]
-    return [(path, slug) for path, slug in named if slug is not None]
-
-
-def _measures_named(definition: CampaignDefinition) -> list[tuple[PathInFile, str]]:
-    named: list[tuple[PathInFile, str]] = [
-        (("checks", position, "measure"), check.measure)
-        for position, check in enumerate(definition.checks)
-        if isinstance(check, GoldCheck)
-    ]
-    if definition.qualification_given is not None:
-        named.append((("qualification_given", "measure"), definition.qualification_given.measure))
-    return named
-
-
 def _asked_in(session: Session, slug: str, outputs: Sequence[SelectedOutput]) -> list[SelectedOutput]:
     """Keep the outputs that a qualification asks about."""
     asked = set(
@@ -270,12 +255,19 @@ def _plan_checks(session: Session, definition: CampaignDefinition) -> list[ItemP
         return []
     references = [(("checks", position, "item"), check.item) for position, check in checks]
     outputs = find_outputs(session, definition.data.dataset, references)
-    plans = []
-    for (position, check), output in zip(checks, outputs, strict=True):
-        _require_quotes(session, ("checks", position), check, output)
-        role = ItemRole.GOLD if isinstance(check, GoldCheck) else ItemRole.ATTENTION
-        plans.append(ItemPlan((output,), role=role, check=check.name))
-    return plans
+    refuse_misfits(
+        misfit
+        for (position, check), output in zip(checks, outputs, strict=True)
+        for misfit in _unfit_spans(session, ("checks", position), check, output)
+    )
+    return [
+        ItemPlan(
+            (output,),
+            role=ItemRole.GOLD if isinstance(check, GoldCheck) else ItemRole.ATTENTION,
+            check=check.name,
+        )
+        for (_position, check), output in zip(checks, outputs, strict=True)
+    ]
 
 
 def _plan_practice(session: Session, definition: CampaignDefinition, data: DataSelection) -> set[int]:
@@ -284,13 +276,16 @@ def _plan_practice(session: Session, definition: CampaignDefinition, data: DataS
     if not places:
         return set()
     outputs = find_outputs(session, data.dataset, places)
-    for (path, _reference), practice, output in zip(places, definition.practice, outputs, strict=True):
-        _require_quotes(session, path[:2], practice, output)
+    refuse_misfits(
+        misfit
+        for (path, _reference), practice, output in zip(places, definition.practice, outputs, strict=True)
+        for misfit in _unfit_spans(session, path[:2], practice, output)
+    )
     return {output.id for output in outputs}
 
 
-def _require_quotes(session: Session, path: PathInFile, check: object, output: SelectedOutput) -> None:
-    """Make sure that the expected spans of a check can be found in its text."""
+def _unfit_spans(session: Session, path: PathInFile, check: object, output: SelectedOutput) -> Iterator[Misfit]:
+    """Give the expected spans of a check that are not in its text."""
     expected: Sequence[tuple[PathInFile, ExpectedSpan]] = ()
     if isinstance(check, MustMarkCheck):
         expected = [((*path, "expected"), check.expected)]
@@ -303,13 +298,10 @@ def _require_quotes(session: Session, path: PathInFile, check: object, output: S
     text = session.scalars(select(Output.text).where(Output.id == output.id)).one()
     for place, span in expected:
         if span.quote is not None and span.start is None and isinstance(locate_quote(text, span.quote), NotLocated):
-            message = f"the text of its item does not contain the expected quote {span.quote!r}"
-            raise SelectionError((*place, "quote"), message)
+            yield Misfit((*place, "quote"), f"the text of its item does not contain the expected quote {span.quote!r}")
         if span.end is not None and span.end > len(text):
-            raise SelectionError(
-                (*place, "end"),
-                f"the expected span ends at {span.end}, but the text has {count_of(len(text), 'character')}",
-            )
+            length = count_of(len(text), "character")
+            yield Misfit((*place, "end"), f"the expected span ends at {span.end}, but the text has {length}")
 
 
 def _plan_items(session: Session, definition: CampaignDefinition, outputs: Sequence[SelectedOutput]) -> list[ItemPlan]:

@@ -1,7 +1,8 @@
 """Choosing the outputs of a campaign, and finding the items that its checks name."""
 
+import contextlib
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import func, select
@@ -14,12 +15,43 @@ from spanplat.schemas.checks import OutputReference
 from spanplat.schemas.definition_file import PathInFile
 
 
-class SelectionError(InvalidInput):
-    """The data a definition selects do not exist; ``path`` says which part of the definition asks for them."""
+class Misfit(NamedTuple):
+    """Something that a definition asks for and that does not exist."""
 
-    def __init__(self, path: PathInFile, problem: str) -> None:
+    path: PathInFile
+    """Which part of the definition asks for it."""
+    problem: str
+
+
+class SelectionError(InvalidInput):
+    """What a definition asks for does not exist; ``misfits`` says all that was found, ``path`` is where the first of them stands."""
+
+    def __init__(self, path: PathInFile, problem: str, *others: Misfit) -> None:
         super().__init__(problem)
         self.path = path
+        self.misfits = (Misfit(path, problem), *others)
+
+
+def refuse_misfits(misfits: Iterable[Misfit]) -> None:
+    """Refuse a definition for all that does not exist of what it asks for; where nothing is amiss, do nothing.
+
+    Raises
+    ------
+    SelectionError
+        With each of them once.
+    """
+    first, *others = dict.fromkeys(misfits) or [None]
+    if first is not None:
+        raise SelectionError(*first, *others)
+
+
+@contextlib.contextmanager
+def noting(misfits: list[Misfit]) -> Iterator[None]:
+    """Note what a `SelectionError` says and go on after the block, so that everything is told at once."""
+    try:
+        yield
+    except SelectionError as error:
+        misfits.extend(error.misfits)
 
 
 class SelectedOutput(NamedTuple):
@@ -61,14 +93,18 @@ def select_outputs(
         If a dataset, split, system or example does not exist, or nothing is left.
     """
     outputs = chosen = _outputs_of(session, find_dataset(session, selection.dataset).id)
+    refuse_misfits(
+        [
+            *_unknown("splits", selection.splits, {output.split for output in outputs}),
+            *_unknown("systems", selection.systems, {output.system for output in outputs}),
+            *_unknown("examples", selection.examples, {output.example for output in outputs}),
+        ]
+    )
     if selection.splits:
-        _require_known("splits", selection.splits, {output.split for output in outputs})
         chosen = [output for output in chosen if output.split in selection.splits]
     if selection.systems:
-        _require_known("systems", selection.systems, {output.system for output in outputs})
         chosen = [output for output in chosen if output.system in selection.systems]
     if selection.examples:
-        _require_known("examples", selection.examples, {output.example for output in outputs})
         examples = set(selection.examples)
         chosen = [output for output in chosen if output.example in examples]
     if selection.min_characters is not None or selection.max_characters is not None:
@@ -116,17 +152,16 @@ def find_outputs(
             session, find_dataset(session, dataset).id, {item.example for _path, item in references}
         )
     }
-    found = []
-    for path, reference in references:
-        output = known.get((reference.split, reference.example, reference.system))
-        if output is None:
-            raise SelectionError(
-                path,
-                f"dataset {dataset!r} has no output of system {reference.system!r} for example {reference.example!r} "
-                f"in split {reference.split!r}",
-            )
-        found.append(output)
-    return found
+    refuse_misfits(
+        Misfit(
+            path,
+            f"dataset {dataset!r} has no output of system {reference.system!r} for example {reference.example!r} "
+            f"in split {reference.split!r}",
+        )
+        for path, reference in references
+        if (reference.split, reference.example, reference.system) not in known
+    )
+    return [known[reference.split, reference.example, reference.system] for _path, reference in references]
 
 
 def _outputs_of(session: Session, dataset_id: int, examples: Collection[str] | None = None) -> list[SelectedOutput]:
@@ -142,12 +177,12 @@ def _outputs_of(session: Session, dataset_id: int, examples: Collection[str] | N
     return [SelectedOutput._make(row) for row in rows]
 
 
-def _require_known(name: str, asked: Sequence[str], known: set[str]) -> None:
+def _unknown(name: str, asked: Sequence[str], known: set[str]) -> Iterator[Misfit]:
     for position, value in enumerate(asked):
         if value not in known:
             listed = sorted(known)
             shown = ", ".join(listed[:12]) + (f", … ({len(listed)} in all)" if len(listed) > 12 else "")
-            raise SelectionError(("data", name, position), f"{value!r} is not in the dataset ({name}: {shown})")
+            yield Misfit(("data", name, position), f"{value!r} is not in the dataset ({name}: {shown})")
 
 
 def require_source_text(session: Session, field: str, outputs: Sequence[SelectedOutput]) -> None:

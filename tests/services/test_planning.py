@@ -23,6 +23,7 @@ from spanplat.services.campaigns import (
     set_status,
     start_link,
 )
+from spanplat.services.examinations import examine
 from spanplat.services.pages import show_item
 from spanplat.services.participation import enter
 from spanplat.services.plans import CampaignPlan, check_definition, plan_campaign
@@ -95,6 +96,35 @@ def test_data_that_do_not_exist_are_named_with_their_line(
     source = parse_yaml(FILE.replace(*changed), name="study.yaml")
     with database.reading() as session, pytest.raises(InvalidInput, match=message):
         check_definition(session, source)
+
+
+def test_all_that_does_not_exist_is_told_at_once(database: Database, launch: Launch) -> None:
+    launch(slug="study")
+    second = "\n- name: d\n  type: must_mark\n  item: {split: test, example: '1', system: alder}\n"
+    checks = f"{MUST_MARK}  expected: {{quote: absent}}{second}  expected: {{quote: missing}}"
+    source = parse_yaml(
+        FILE.replace("[test]", f"[test, dev]\n  systems: [oak]\nspans:\n  suggestions_from: none{checks}")
+    )
+    with database.reading() as session, pytest.raises(InvalidInput) as told:
+        check_definition(session, source)
+    assert [line.split(": ")[1] for line in str(told.value).splitlines()] == [
+        "slug",
+        "spans.suggestions_from",
+        "checks.0.expected.quote",
+        "checks.1.expected.quote",
+        "data.splits.1",
+        "data.systems.0",
+    ]
+
+
+def test_a_dataset_that_is_not_there_is_told_once_beside_what_else_is_missing(
+    database: Database, launch: Launch
+) -> None:
+    launch(slug="study")
+    expected = f"{MUST_MARK}  expected: {{quote: short}}"
+    with database.reading() as session:
+        problems = examine(session, FILE.replace("reports", "absent").replace("[test]", f"[test]{expected}")).problems
+    assert [problem.path for problem in problems] == [("slug",), ("data", "dataset")]
 
 
 def test_planning_writes_nothing(database: Database, reports: None, define: Define) -> None:

@@ -64,7 +64,8 @@ def plan_study(session: Session, definition: StudyDefinition) -> dict[str, Campa
         try:
             plans[name] = plan_campaign(session, made)
         except SelectionError as error:
-            raise InvalidInput(f"variant {name}: {'.'.join(map(str, error.path))}: {error}") from error
+            lines = [f"variant {name}: {'.'.join(map(str, path))}: {problem}" for path, problem in error.misfits]
+            raise InvalidInput("\n".join(lines)) from error
     annotators = sum(plan.definition.model.repeats for plan in plans.values() if plan.definition.model)
     if definition.ensemble and annotators < 2:
         raise InvalidInput("an ensemble needs two annotators or more; name more models, or a protocol with repeats")
