@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -42,6 +43,9 @@ ALL = [("0", "alder"), ("0", "birch"), ("1", "alder"), ("1", "birch"), ("2", "al
         (BrowseFilter(systems=("birch",)), [1, 3, 5]),
         (BrowseFilter(category="unclear"), [1, 3]),
         (BrowseFilter(campaigns=("model",), category="unclear"), [3]),
+        (BrowseFilter(category="wrong", marked="all"), [0]),
+        (BrowseFilter(category="wrong", search="report 1"), []),
+        (BrowseFilter(category="never"), []),
         (BrowseFilter(marked="none"), [2]),
         (BrowseFilter(marked="some"), [0, 1]),
         (BrowseFilter(marked="all"), [3]),
@@ -67,6 +71,24 @@ def test_a_row_counts_the_annotations_and_spans_that_fit(database: Database) -> 
         people = describe_outputs(session, only_people, find_outputs(session, only_people)[:1])[0]
     assert (row.annotations, row.spans) == (3, 3)
     assert (people.annotations, people.spans) == (2, 1)
+
+
+@pytest.mark.usefixtures("campaigns")
+def test_a_row_counts_what_fits_the_campaign_the_category_and_the_annotator(database: Database) -> None:
+    def counted(**wanted: Any) -> list[tuple[int, int]]:
+        chosen = BrowseFilter(**wanted)
+        rows = describe_outputs(session, chosen, find_outputs(session, chosen))
+        return [(row.annotations, row.spans) for row in rows]
+
+    with database.reading() as session:
+        names = {one.external_id: one.pseudonym for one in session.scalars(select(Annotator))}
+        (ada,) = (pseudonym for name, pseudonym in names.items() if "ada" in name)
+        assert counted(campaigns=("people",)) == [(2, 1), (1, 1), (1, 0)]
+        assert counted(category="wrong") == [(2, 3)]
+        assert counted(campaigns=("model",), category="wrong") == [(1, 2)]
+        assert counted(annotator=ada) == [(1, 1), (1, 1), (1, 0)]
+        assert counted(annotator=ada, category="unclear") == [(1, 1)]
+        assert counted(annotator=ada, campaigns=("model",)) == []
 
 
 @pytest.mark.usefixtures("campaigns")
