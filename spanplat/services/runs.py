@@ -208,15 +208,17 @@ def estimate_run(session: Session, campaign: Campaign, *, looked_at: int = 40) -
     return _estimate(session, _plan(session, campaign.slug), looked_at)
 
 
-def stops_at_ceiling(session: Session, campaign: Campaign) -> bool:
+def stops_at_ceiling(session: Session, campaign: Campaign, max_cost: float | None = None) -> bool:
     """Tell whether the next call might cost more than is left under the campaign's ceiling, so that a run would ask nothing.
+
+    ``max_cost`` takes the place of the ceiling that the definition names.
 
     Raises
     ------
     InvalidInput, Conflict
         If the campaign could not be run.
     """
-    plan = _plan(session, campaign.slug)
+    plan = _plan(session, campaign.slug, max_cost=max_cost)
     if plan.ceiling is None:
         return False
     asked = waiting.load_questions(session, plan.definition, waiting.first_free(session, campaign.id))

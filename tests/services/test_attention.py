@@ -13,7 +13,7 @@ from spanplat.llm.provider import Completion as Answered
 from spanplat.llm.provider import Usage
 from spanplat.llm.providers.scripted import ScriptedProvider
 from spanplat.models import Campaign, CampaignStatus, ClaimState, Job, JobState, ModelBatch, ModelClaim
-from spanplat.services.attention import CampaignAttention, SilentWork, list_attention
+from spanplat.services.attention import Attention, CampaignAttention, SilentWork, list_attention
 from spanplat.services.campaigns import find_campaign, list_campaigns, set_status
 from spanplat.services.jobs import STALE_AFTER
 from spanplat.services.model_runs.questions import first_free, open_questions
@@ -38,7 +38,7 @@ def study(launch: Callable[..., Campaign]) -> None:
     launch(kind="llm", model=PRICED)
 
 
-def attention(session: Session) -> list[SilentWork | CampaignAttention]:
+def attention(session: Session) -> list[Attention]:
     return list_attention(session, list_progress(session, list_campaigns(session), NOW), NOW)
 
 
@@ -200,4 +200,6 @@ def test_looking_takes_few_statements(database: Database) -> None:
             list_attention(session, rows, NOW)
         finally:
             event.remove(bind, "before_cursor_execute", count)
-    assert len(statements) == 1, "where nothing is silent and nothing was stopped by its ceiling"
+    assert len(statements) == 3, (
+        "silent work, studies and generations, where nothing is silent or was stopped by its ceiling"
+    )

@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import select
 
 from spanplat.db import Database
-from spanplat.models import Job, JobState
+from spanplat.models import Example, Generation, GenerationCall, Job, JobState
 
 PAGE = "/admin/generations/drafts"
 TEXT = """\
@@ -42,6 +42,22 @@ def test_a_generation_is_created_priced_and_run_by_the_worker(researcher: Any, d
     researcher.post(f"{PAGE}/run/stop")
     assert job().state == JobState.CANCELLED
     assert researcher.post(f"{PAGE}/run/stop").status_code == 404
+
+
+def test_the_overview_names_a_generation_that_its_ceiling_stopped(researcher: Any, demo: Database) -> None:
+    researcher.get("/admin/generations")
+    assert researcher.post("/admin/generations", definition=f"{TEXT}  max_cost: 2\n").status_code == 303
+    link = f'<a href="{PAGE}">'
+    assert link not in researcher.get("/").text
+    with demo.transaction() as session:
+        generation = session.scalars(select(Generation)).one()
+        example = session.scalars(select(Example.id).order_by(Example.id)).first()
+        call = {"generation_id": generation.id, "example_id": example, "cost": 2.0}
+        session.add(GenerationCall(**call, request_sha256="0" * 64, request={}))
+    for asked in ({}, {"HX_Request": "true"}):
+        attention = researcher.get("/", **asked).text.partition('class="attention"')[2].partition("</section>")[0]
+        assert link in attention
+        assert "the next call might cost more than is left of $2.00" in attention
 
 
 def test_a_mistake_is_told_with_its_line_above_what_was_typed(researcher: Any) -> None:

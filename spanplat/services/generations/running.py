@@ -145,6 +145,21 @@ def run_generation(
     return GenerationReport(slug, why, figures=figures, problems=run.problems)
 
 
+def generation_stops_at_ceiling(session: Session, generation: Generation) -> bool:
+    """Tell whether the next call might cost more than is left under the generation's ceiling, so that a run would ask nothing."""
+    definition = generation_definition(generation)
+    ceiling = definition.model.max_cost
+    if ceiling is None:
+        return False
+    waiting = _without_output(session, definition)[:1]
+    for example in session.scalars(select(Example).where(Example.id.in_(waiting))):
+        tokens = estimate_messages(ask_for(definition, example).messages)
+        cost = cost_of(definition.model, Usage(tokens, longest_reply(definition.model, History()))) or 0.0
+        known, unknown = spent(session, generation)
+        return cost > ceiling - known - unknown * cost
+    return False
+
+
 class _Run:
     """One run; there is never more than one of a generation, because it holds its lease."""
 

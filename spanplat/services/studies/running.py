@@ -3,17 +3,19 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from sqlalchemy.orm import Session
+
 from spanplat.db import Database
 from spanplat.errors import InvalidInput, Unavailable
 from spanplat.llm.clock import Clock
-from spanplat.models import Campaign, CampaignStatus
+from spanplat.models import Campaign, CampaignStatus, Study
 from spanplat.schemas.study import StudyDefinition
 from spanplat.services.definitions import definition_of
 from spanplat.services.ensembles.filling import fill_ensemble
 from spanplat.services.importing.progress import OnProgress, ignore_progress
-from spanplat.services.model_runs.questions import spent_and_reserved
+from spanplat.services.model_runs.questions import first_free, spent_and_reserved
 from spanplat.services.model_runs.report import RunReport
-from spanplat.services.runs import run_campaign
+from spanplat.services.runs import run_campaign, stops_at_ceiling
 from spanplat.services.studies.defining import find_study, is_combined, study_definition, variants_of
 
 
@@ -131,7 +133,7 @@ def run_study(
                 database,
                 asked[name].slug,
                 concurrency=concurrency,
-                max_cost=_own_ceiling(database, list(variants.values()), asked[name], ceiling),
+                max_cost=_own_ceiling_now(database, list(variants.values()), asked[name], ceiling),
                 on_progress=steps.of(name),
                 wait=is_again,
                 clock=clock,
@@ -163,18 +165,46 @@ def _hands_in(campaign: Campaign) -> bool:
     return settings is not None and settings.mode == "batch"
 
 
-def _own_ceiling(
-    database: Database,
-    variants: list[Campaign],
-    campaign: Campaign,
-    ceiling: float | None,
+def study_stops_at_ceiling(session: Session, study: Study) -> bool:
+    """Tell whether any next call might cost more than is left under the study's ceiling, so that a run would ask nothing.
+
+    A variant that has a lower ceiling of its own may have reached that one; the study has reached its own if one variant did not.
+
+    Raises
+    ------
+    InvalidInput, Conflict
+        If a variant could not be run.
+    """
+    ceiling = study_definition(study).max_cost
+    if ceiling is None:
+        return False
+    variants = list(variants_of(session, study).values())
+    waiting = [one for one in variants if one.status == CampaignStatus.OPEN and first_free(session, one.id)]
+    own = {one.id: _own_ceiling(session, variants, one, ceiling) for one in waiting}
+    left = {one.id: _left_for(session, variants, one, ceiling) for one in waiting}
+    return all(stops_at_ceiling(session, one, own[one.id]) for one in waiting) and any(
+        stops_at_ceiling(session, one, left[one.id]) for one in waiting
+    )
+
+
+def _own_ceiling_now(
+    database: Database, variants: list[Campaign], campaign: Campaign, ceiling: float | None
 ) -> float | None:
+    with database.reading() as session:
+        return _own_ceiling(session, variants, campaign, ceiling)
+
+
+def _own_ceiling(session: Session, variants: list[Campaign], campaign: Campaign, ceiling: float | None) -> float | None:
     """Return what the calls of one campaign may cost in all, when those of all variants together may cost ``ceiling``."""
     settings = definition_of(campaign).model
     own = settings.max_cost if settings else None
     if ceiling is None:
         return own
-    with database.reading() as session:
-        others = sum(sum(spent_and_reserved(session, other.id)) for other in variants if other.id != campaign.id)
-    left = max(0.0, ceiling - others)
+    left = _left_for(session, variants, campaign, ceiling)
     return left if own is None else min(own, left)
+
+
+def _left_for(session: Session, variants: list[Campaign], campaign: Campaign, ceiling: float) -> float:
+    """Return what the other variants leave of the ceiling for the calls of one campaign."""
+    others = sum(sum(spent_and_reserved(session, other.id)) for other in variants if other.id != campaign.id)
+    return max(0.0, ceiling - others)

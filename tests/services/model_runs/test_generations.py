@@ -12,6 +12,7 @@ from spanplat.db import Database
 from spanplat.errors import Conflict, InvalidInput, NotFound, Unavailable
 from spanplat.models import Dataset, Example, Generation, GenerationCall, Output, System
 from spanplat.schemas.generation import GenerationDefinition
+from spanplat.services.attention import Attention, SpentMoney, list_attention
 from spanplat.services.generations.defining import (
     check_generation,
     create_generation,
@@ -131,6 +132,33 @@ def test_the_price_comes_first_and_the_ceiling_holds(database: Database, standin
     assert report.stopped == "ceiling"
     assert 0 < len(texts(database)) <= 5
     assert standin.ledger.cost <= ceiling
+
+
+def test_a_generation_that_its_ceiling_stopped_needs_attention(
+    database: Database, standin: StandIn, make: Make
+) -> None:
+    def told() -> list[Attention]:
+        with database.reading() as session:
+            return list_attention(session, [], datetime.now(UTC))
+
+    def change(**values: Any) -> None:
+        with database.transaction() as session:
+            for name, value in values.items():
+                setattr(find_generation(session, "drafts"), name, value)
+
+    ceiling = 5 * (30 * PRICE_IN + 8 * PRICE_OUT) / 1e6
+    make({"max_cost": ceiling})
+    standin.script = writes
+    assert told() == [], "it was not run yet"
+    run_generation(database, "drafts", limit=1)
+    assert told() == [], "there is money left"
+    assert run_generation(database, "drafts", concurrency=1).stopped == "ceiling"
+    assert told() == [SpentMoney("generation", "drafts", "drafts", ceiling)]
+    change(worker=worker_name(), lease_expires_at=datetime.now(UTC) + timedelta(minutes=1))
+    assert told() == [], "somebody runs it with another ceiling"
+    change(worker=None, lease_expires_at=None)
+    run_generation(database, "drafts", max_cost=1)
+    assert told() == [], "everything is written"
 
 
 def test_the_ceiling_holds_though_calls_of_unknown_cost_are_tried_again(

@@ -15,10 +15,13 @@ from spanplat.errors import Conflict, InvalidInput, NotFound
 from spanplat.models import CampaignStatus, Completion
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.study import StudyDefinition
-from spanplat.services.campaigns import clone_campaign, create_campaign, find_campaign, set_status
+from spanplat.services.attention import SpentMoney, list_attention
+from spanplat.services.campaigns import clone_campaign, create_campaign, find_campaign, list_campaigns, set_status
 from spanplat.services.definitions import definition_of
+from spanplat.services.jobs import cancel, enqueue
 from spanplat.services.leaderboard import compute_leaderboard
 from spanplat.services.plans import plan_campaign
+from spanplat.services.progress import list_progress
 from spanplat.services.studies.defining import (
     create_study,
     find_study,
@@ -27,7 +30,7 @@ from spanplat.services.studies.defining import (
     variants_of,
 )
 from spanplat.services.studies.reporting import Row, compared, load_variants, study_options, study_rows
-from spanplat.services.studies.running import run_study
+from spanplat.services.studies.running import run_study, study_stops_at_ceiling
 from tests.services.model_runs.conftest import QuickClock
 from tests.standin.script import PRICE_IN, PRICE_OUT, Answer, Call, Reply, Trouble, always
 from tests.standin.server import StandIn
@@ -142,6 +145,47 @@ def test_all_variants_together_stay_below_the_ceiling(database: Database, standi
     assert 0 < standin.ledger.billed < 3 * OUTPUTS
     assert report.left == 3 * OUTPUTS - standin.ledger.billed
     assert "ceiling" in {run.stopped for run in report.runs.values()}
+
+
+@pytest.mark.usefixtures("base")
+def test_a_study_that_its_ceiling_stopped_needs_attention(
+    database: Database, standin: StandIn, quick: QuickClock
+) -> None:
+    def told() -> list[SpentMoney]:
+        now = datetime.now(UTC)
+        with database.reading() as session:
+            found = list_attention(session, list_progress(session, list_campaigns(session), now), now)
+        return [entry for entry in found if isinstance(entry, SpentMoney)]
+
+    ceiling = 10 * (100 * PRICE_IN + 50 * PRICE_OUT) / 1e6
+    short = {"parameters": {"max_tokens": 50}}
+    make(database, presets=[], variants=dict.fromkeys(("one", "two", "three"), short), max_cost=ceiling)
+    standin.script = always(Reply(ASIDE, tokens=(100, 50, 0)))
+    assert told() == [], "it was not run yet"
+    run_study(database, "prompts", clock=quick, concurrency=1)
+    assert told() == [SpentMoney("study", "prompts", "Which prompt", ceiling)]
+    with database.transaction() as session:
+        job = enqueue(session, "run-study", "run-study:prompts", {"study": "prompts"})
+    assert told() == [], "a run is about to begin"
+    with database.transaction() as session:
+        cancel(session, job.id)
+    assert told() != []
+    run_study(database, "prompts", clock=quick, max_cost=1)
+    assert told() == [], "everything is answered"
+
+
+@pytest.mark.usefixtures("base")
+def test_a_variant_that_reached_a_ceiling_of_its_own_leaves_the_study_money(
+    database: Database, standin: StandIn, quick: QuickClock
+) -> None:
+    call = (100 * PRICE_IN + 50 * PRICE_OUT) / 1e6
+    dear = {"parameters": {"max_tokens": 50}, "max_cost": 3 * call}
+    make(database, presets=[], variants={"one": dear, "two": {}}, max_cost=1)
+    standin.script = always(Reply(ASIDE, tokens=(100, 50, 0)))
+    report = run_study(database, "prompts", clock=quick, concurrency=1)
+    assert (report.runs["one"].stopped, report.runs["two"].stopped) == ("ceiling", "done")
+    with database.reading() as session:
+        assert not study_stops_at_ceiling(session, find_study(session, "prompts"))
 
 
 @pytest.mark.usefixtures("base")
