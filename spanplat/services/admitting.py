@@ -20,7 +20,6 @@ from spanplat.services.pools import is_qualified
 FINAL = ("failed_comprehension", "screened_out")
 """Ends that hold for the person, not for the one visit."""
 
-
 _OF_SESSION = select(Participation).where(
     Participation.campaign_id == bindparam("campaign"), Participation.session_key == bindparam("key")
 )
@@ -45,9 +44,9 @@ def admit(session: Session, campaign: Campaign, arrival: Arrival, now: datetime)
     participation = find_participation(session, campaign, arrival)
     if participation is not None:
         return Admission(participation, is_newcomer=False)
-    annotator = find_annotator(session, arrival.source, arrival.person)
-    newcomer = None if annotator else add_annotator(session, "human", arrival.source, arrival.person)
-    annotator = annotator or newcomer or find_or_add_annotator(session, "human", arrival.source, arrival.person)
+    known = find_annotator(session, arrival.source, arrival.person)
+    newcomer = None if known else add_annotator(session, "human", arrival.source, arrival.person)
+    annotator = known or newcomer or find_or_add_annotator(session, "human", arrival.source, arrival.person)
     _require_admission(session, definition_of(campaign), annotator, now)
     fresh = {
         "campaign_id": campaign.id,

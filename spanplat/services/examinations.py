@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
@@ -83,7 +83,7 @@ def examine(session: Session, text: str) -> Examination:
     try:
         plan = plan_campaign(session, definition)
     except SelectionError as error:
-        problems = [DefinitionProblem(path, problem, source.line_of(path)) for path, problem in error.misfits]
+        problems = [replace(problem, line=source.line_of(problem.path)) for problem in error.problems]
         return Examination(problems, definition)
     except InvalidInput as error:
         return Examination([DefinitionProblem((), str(error))], definition)

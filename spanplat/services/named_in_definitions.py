@@ -9,23 +9,22 @@ from spanplat.metrics.registry import MEASURES
 from spanplat.models import Campaign
 from spanplat.schemas.checks import GoldCheck
 from spanplat.schemas.definition import CampaignDefinition
-from spanplat.schemas.definition_file import PathInFile
-from spanplat.services.selection import Misfit
+from spanplat.schemas.definition_file import DefinitionProblem, PathInFile
 
 
-def unfit_names(session: Session, definition: CampaignDefinition) -> Iterator[Misfit]:
+def problems_with_names(session: Session, definition: CampaignDefinition) -> Iterator[DefinitionProblem]:
     """Give the names that must be new and are not, and those that must be known and are not."""
     campaigns = _campaigns_named(definition)
     wanted = {definition.slug, *(slug for _path, slug in campaigns)}
     known = set(session.scalars(select(Campaign.slug).where(Campaign.slug.in_(wanted))))
     if definition.slug in known:
-        yield Misfit(("slug",), f"there is a campaign {definition.slug!r} already; choose another slug")
+        yield DefinitionProblem(("slug",), f"there is a campaign {definition.slug!r} already; choose another slug")
     for path, slug in campaigns:
         if slug not in known:
-            yield Misfit(path, f"there is no campaign {slug!r}")
+            yield DefinitionProblem(path, f"there is no campaign {slug!r}")
     for path, measure in _measures_named(definition):
         if measure not in MEASURES:
-            yield Misfit(path, f"there is no measure {measure!r} (measures: {', '.join(MEASURES)})")
+            yield DefinitionProblem(path, f"there is no measure {measure!r} (measures: {', '.join(MEASURES)})")
 
 
 def _campaigns_named(definition: CampaignDefinition) -> list[tuple[PathInFile, str]]:

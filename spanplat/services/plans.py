@@ -32,18 +32,17 @@ from spanplat.schemas.checks import (
     PracticeItem,
 )
 from spanplat.schemas.definition import CampaignDefinition
-from spanplat.schemas.definition_file import DefinitionSource, PathInFile, validate_definition
+from spanplat.schemas.definition_file import DefinitionProblem, DefinitionSource, PathInFile, validate_definition
 from spanplat.services.batches import PlannedItem, plan_batches, plan_seats
-from spanplat.services.named_in_definitions import unfit_names
+from spanplat.services.named_in_definitions import problems_with_names
 from spanplat.services.prompt_inputs import take_inputs
 from spanplat.services.selection import (
-    Misfit,
     SelectedOutput,
     SelectionError,
     find_outputs,
     lengths_of,
     noting,
-    refuse_misfits,
+    refuse_problems,
     require_source_text,
     select_outputs,
 )
@@ -85,7 +84,7 @@ def check_definition(session: Session, source: DefinitionSource) -> CampaignPlan
     try:
         return plan_campaign(session, definition)
     except SelectionError as error:
-        raise InvalidInput("\n".join(source.message(*misfit) for misfit in error.misfits)) from error
+        raise InvalidInput("\n".join(source.message(one.path, one.message) for one in error.problems)) from error
 
 
 def plan_campaign(session: Session, definition: CampaignDefinition) -> CampaignPlan:
@@ -96,14 +95,14 @@ def plan_campaign(session: Session, definition: CampaignDefinition) -> CampaignP
     SelectionError
         If the definition asks for data that do not exist, or its name is taken.
     """
-    misfits = list(unfit_names(session, definition))
+    problems = list(problems_with_names(session, definition))
     try:
         definition = freeze_prompt(definition)
     except InvalidInput as error:
-        misfits.append(Misfit(("model",), str(error)))
+        problems.append(DefinitionProblem(("model",), str(error)))
     if definition.kind == "external" or definition.data is None:
         raise SelectionError(("kind",), "an external campaign is imported, not created: spanplat campaign import")
-    plan = plan_work(session, definition, definition.data, misfits=misfits)
+    plan = plan_work(session, definition, definition.data, problems=problems)
     return replace(plan, definition=_with_what_it_takes(session, definition, plan.items))
 
 
@@ -142,7 +141,7 @@ def plan_work(
     data: DataSelection,
     *,
     without: Collection[int] = (),
-    misfits: Iterable[Misfit] = (),
+    problems: Iterable[DefinitionProblem] = (),
 ) -> CampaignPlan:
     """Decide items, batches and seats for the outputs selected.
 
@@ -156,7 +155,7 @@ def plan_work(
         The outputs to select.
     without
         Ids of outputs that are in the campaign already.
-    misfits
+    problems
         What was found amiss with the definition before; it is told together with what is found here.
 
     Raises
@@ -164,7 +163,7 @@ def plan_work(
     SelectionError
         If the definition asks for data that do not exist.
     """
-    found = list(misfits)
+    found = list(problems)
     checks: list[ItemPlan] = []
     selected: list[SelectedOutput] = []
     used = set(without)
@@ -175,7 +174,7 @@ def plan_work(
         used.update(_plan_practice(session, definition, data))
     with noting(found):
         selected = select_outputs(session, data, without=used)
-    refuse_misfits(found)
+    refuse_problems(found)
     if any(category.side == "source" for category in definition.categories):
         require_source_text(session, data.source_text, selected)
     if definition.qualification_taken is not None:
@@ -255,10 +254,10 @@ def _plan_checks(session: Session, definition: CampaignDefinition) -> list[ItemP
         return []
     references = [(("checks", position, "item"), check.item) for position, check in checks]
     outputs = find_outputs(session, definition.data.dataset, references)
-    refuse_misfits(
-        misfit
+    refuse_problems(
+        problem
         for (position, check), output in zip(checks, outputs, strict=True)
-        for misfit in _unfit_spans(session, ("checks", position), check, output)
+        for problem in _problems_with_spans(session, ("checks", position), check, output)
     )
     return [
         ItemPlan(
@@ -276,15 +275,17 @@ def _plan_practice(session: Session, definition: CampaignDefinition, data: DataS
     if not places:
         return set()
     outputs = find_outputs(session, data.dataset, places)
-    refuse_misfits(
-        misfit
+    refuse_problems(
+        problem
         for (path, _reference), practice, output in zip(places, definition.practice, outputs, strict=True)
-        for misfit in _unfit_spans(session, path[:2], practice, output)
+        for problem in _problems_with_spans(session, path[:2], practice, output)
     )
     return {output.id for output in outputs}
 
 
-def _unfit_spans(session: Session, path: PathInFile, check: object, output: SelectedOutput) -> Iterator[Misfit]:
+def _problems_with_spans(
+    session: Session, path: PathInFile, check: object, output: SelectedOutput
+) -> Iterator[DefinitionProblem]:
     """Give the expected spans of a check that are not in its text."""
     expected: Sequence[tuple[PathInFile, ExpectedSpan]] = ()
     if isinstance(check, MustMarkCheck):
@@ -298,10 +299,12 @@ def _unfit_spans(session: Session, path: PathInFile, check: object, output: Sele
     text = session.scalars(select(Output.text).where(Output.id == output.id)).one()
     for place, span in expected:
         if span.quote is not None and span.start is None and isinstance(locate_quote(text, span.quote), NotLocated):
-            yield Misfit((*place, "quote"), f"the text of its item does not contain the expected quote {span.quote!r}")
+            yield DefinitionProblem(
+                (*place, "quote"), f"the text of its item does not contain the expected quote {span.quote!r}"
+            )
         if span.end is not None and span.end > len(text):
             length = count_of(len(text), "character")
-            yield Misfit((*place, "end"), f"the expected span ends at {span.end}, but the text has {length}")
+            yield DefinitionProblem((*place, "end"), f"the expected span ends at {span.end}, but the text has {length}")
 
 
 def _plan_items(session: Session, definition: CampaignDefinition, outputs: Sequence[SelectedOutput]) -> list[ItemPlan]:

@@ -12,27 +12,18 @@ from spanplat.errors import InvalidInput
 from spanplat.models import Dataset, Example, Output, SourceText, System
 from spanplat.schemas.assignment import DataSelection
 from spanplat.schemas.checks import OutputReference
-from spanplat.schemas.definition_file import PathInFile
-
-
-class Misfit(NamedTuple):
-    """Something that a definition asks for and that does not exist."""
-
-    path: PathInFile
-    """Which part of the definition asks for it."""
-    problem: str
+from spanplat.schemas.definition_file import DefinitionProblem, PathInFile
 
 
 class SelectionError(InvalidInput):
-    """What a definition asks for does not exist; ``misfits`` says all that was found, ``path`` is where the first of them stands."""
+    """What a definition asks for does not exist; ``problems`` are all that were found, the message is that of the first."""
 
-    def __init__(self, path: PathInFile, problem: str, *others: Misfit) -> None:
-        super().__init__(problem)
-        self.path = path
-        self.misfits = (Misfit(path, problem), *others)
+    def __init__(self, path: PathInFile, message: str, *others: DefinitionProblem) -> None:
+        super().__init__(message)
+        self.problems = (DefinitionProblem(path, message), *others)
 
 
-def refuse_misfits(misfits: Iterable[Misfit]) -> None:
+def refuse_problems(problems: Iterable[DefinitionProblem]) -> None:
     """Refuse a definition for all that does not exist of what it asks for; where nothing is amiss, do nothing.
 
     Raises
@@ -40,18 +31,18 @@ def refuse_misfits(misfits: Iterable[Misfit]) -> None:
     SelectionError
         With each of them once.
     """
-    first, *others = dict.fromkeys(misfits) or [None]
-    if first is not None:
-        raise SelectionError(*first, *others)
+    found = list(dict.fromkeys(problems))
+    if found:
+        raise SelectionError(found[0].path, found[0].message, *found[1:])
 
 
 @contextlib.contextmanager
-def noting(misfits: list[Misfit]) -> Iterator[None]:
+def noting(problems: list[DefinitionProblem]) -> Iterator[None]:
     """Note what a `SelectionError` says and go on after the block, so that everything is told at once."""
     try:
         yield
     except SelectionError as error:
-        misfits.extend(error.misfits)
+        problems.extend(error.problems)
 
 
 class SelectedOutput(NamedTuple):
@@ -93,7 +84,7 @@ def select_outputs(
         If a dataset, split, system or example does not exist, or nothing is left.
     """
     outputs = chosen = _outputs_of(session, find_dataset(session, selection.dataset).id)
-    refuse_misfits(
+    refuse_problems(
         [
             *_unknown("splits", selection.splits, {output.split for output in outputs}),
             *_unknown("systems", selection.systems, {output.system for output in outputs}),
@@ -152,8 +143,8 @@ def find_outputs(
             session, find_dataset(session, dataset).id, {item.example for _path, item in references}
         )
     }
-    refuse_misfits(
-        Misfit(
+    refuse_problems(
+        DefinitionProblem(
             path,
             f"dataset {dataset!r} has no output of system {reference.system!r} for example {reference.example!r} "
             f"in split {reference.split!r}",
@@ -177,12 +168,12 @@ def _outputs_of(session: Session, dataset_id: int, examples: Collection[str] | N
     return [SelectedOutput._make(row) for row in rows]
 
 
-def _unknown(name: str, asked: Sequence[str], known: set[str]) -> Iterator[Misfit]:
+def _unknown(name: str, asked: Sequence[str], known: set[str]) -> Iterator[DefinitionProblem]:
     for position, value in enumerate(asked):
         if value not in known:
             listed = sorted(known)
             shown = ", ".join(listed[:12]) + (f", … ({len(listed)} in all)" if len(listed) > 12 else "")
-            yield Misfit(("data", name, position), f"{value!r} is not in the dataset ({name}: {shown})")
+            yield DefinitionProblem(("data", name, position), f"{value!r} is not in the dataset ({name}: {shown})")
 
 
 def require_source_text(session: Session, field: str, outputs: Sequence[SelectedOutput]) -> None:

@@ -170,7 +170,7 @@ def test_practice_that_cannot_be_shown_is_refused_when_the_campaign_is_made(
     for practice, problem in ((lost, "no output of system"), (misquoted, "does not contain the expected quote")):
         with database.reading() as session, pytest.raises(SelectionError, match=problem) as refused:
             plan_campaign(session, define(practice=[practice]))
-        assert refused.value.path[:2] == ("practice", 0)
+        assert refused.value.problems[0].path[:2] == ("practice", 0)
     with pytest.raises(ValueError, match="expects category 'Nonsense'"):
         define(practice=[{"item": ITEMS[0], "golds": [[{"category": "Nonsense"}]]}])
 

@@ -64,7 +64,7 @@ def plan_study(session: Session, definition: StudyDefinition) -> dict[str, Campa
         try:
             plans[name] = plan_campaign(session, made)
         except SelectionError as error:
-            lines = [f"variant {name}: {'.'.join(map(str, path))}: {problem}" for path, problem in error.misfits]
+            lines = [f"variant {name}: {'.'.join(map(str, one.path))}: {one.message}" for one in error.problems]
             raise InvalidInput("\n".join(lines)) from error
     annotators = sum(plan.definition.model.repeats for plan in plans.values() if plan.definition.model)
     if definition.ensemble and annotators < 2:
