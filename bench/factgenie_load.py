@@ -5,20 +5,15 @@ items, and all annotations in one submission.
 """
 
 import asyncio
-import contextlib
 import json
 import re
-import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
 
+from bench.factgenie_serving import serving
 from bench.http_client import Connection
-
-PEER = Path(__file__).with_name("factgenie_peer.py")
 
 
 @dataclass
@@ -50,27 +45,11 @@ def measure_factgenie(python: str, people: int, items: int) -> PeerOutcome:
     items
         Outputs of a batch.
     """
-    with _serving(python, people * items, items) as port:
+    with (
+        tempfile.TemporaryDirectory(prefix="spanplat-bench-factgenie-") as folder,
+        serving(python, Path(folder), "load", str(people * items), str(items)) as port,
+    ):
         return asyncio.run(_fill(port, people))
-
-
-@contextlib.contextmanager
-def _serving(python: str, outputs: int, per_batch: int) -> Iterator[int]:
-    with tempfile.TemporaryDirectory(prefix="spanplat-bench-factgenie-") as folder:
-        arguments = [python, str(PEER), folder, str(outputs), str(per_batch)]
-        with (
-            Path(folder, "log").open("w") as log,
-            subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=log, text=True) as process,
-        ):
-            assert process.stdout is not None
-            try:
-                address = next((line for line in process.stdout if line.startswith("http://")), "")
-                port = urlsplit(address.strip()).port
-                if port is None:
-                    raise RuntimeError(f"factgenie did not start:\n{Path(folder, 'log').read_text()}")
-                yield port
-            finally:
-                process.kill()
 
 
 async def _fill(port: int, people: int) -> PeerOutcome:

@@ -1,7 +1,9 @@
-"""Serves a crowdsourcing campaign with factgenie. Runs in an interpreter that has factgenie 1.2.1, with nothing of spanplat.
+"""Serves campaigns with factgenie. Runs in an interpreter that has factgenie 1.2.1, with nothing of spanplat.
 
-``python factgenie_peer.py FOLDER OUTPUTS PER_BATCH`` copies the installed package to FOLDER, because it keeps its data within itself,
-makes a dataset and a campaign there, and serves them as ``factgenie run`` does; the address is printed.
+It copies the installed package to FOLDER, because it keeps its data within itself, and serves it as ``factgenie run`` does; the
+address is printed. ``python factgenie_peer.py FOLDER load OUTPUTS PER_BATCH`` makes a dataset and a crowdsourcing campaign first;
+``python factgenie_peer.py FOLDER study`` takes in what lies in FOLDER/study, which has the folders ``data`` and ``campaigns`` of a
+factgenie.
 """
 
 import importlib.util
@@ -9,6 +11,7 @@ import json
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 CAMPAIGN = "load"
 CATEGORIES = ("contradicted", "not-checkable", "misleading", "incoherent", "repetitive", "other")
@@ -16,20 +19,32 @@ CATEGORIES = ("contradicted", "not-checkable", "misleading", "incoherent", "repe
 
 def main() -> None:
     """Make the copy, fill it, and serve."""
-    folder, outputs, per_batch = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    folder, kind = Path(sys.argv[1]), sys.argv[2]
     spec = importlib.util.find_spec("factgenie")
     if spec is None or spec.origin is None:
         sys.exit(f"{sys.executable} has no factgenie: pip install factgenie==1.2.1")
     package = folder / "factgenie"
     shutil.copytree(Path(spec.origin).parent, package)
-    _write_data(package / "data", outputs)
+    if kind == "study":
+        shutil.copytree(folder / "study", package, dirs_exist_ok=True)
+    else:
+        _write_data(package / "data", int(sys.argv[3]))
     sys.path.insert(0, str(folder))
 
     from factgenie.bin.run import create_app  # noqa: PLC0415 - the copy
-    from factgenie.crowdsourcing import create_crowdsourcing_campaign, parse_crowdsourcing_config  # noqa: PLC0415
     from werkzeug.serving import make_server  # noqa: PLC0415
 
     app = create_app()
+    if kind == "load":
+        _add_campaign(app, int(sys.argv[4]))
+    server = make_server("127.0.0.1", 0, app, threaded=True)
+    print(f"http://127.0.0.1:{server.server_port}", flush=True)
+    server.serve_forever()
+
+
+def _add_campaign(app: Any, per_batch: int) -> None:
+    from factgenie.crowdsourcing import create_crowdsourcing_campaign, parse_crowdsourcing_config  # noqa: PLC0415
+
     config = parse_crowdsourcing_config(
         {
             "annotatorInstructions": "Mark what the source does not support.",
@@ -49,9 +64,6 @@ def main() -> None:
     with app.app_context():
         selected = [{"dataset": "bench", "split": "test", "setup_id": "fir"}]
         create_crowdsourcing_campaign(app, CAMPAIGN, config, selected)
-    server = make_server("127.0.0.1", 0, app, threaded=True)
-    print(f"http://127.0.0.1:{server.server_port}", flush=True)
-    server.serve_forever()
 
 
 def _write_data(data: Path, outputs: int) -> None:

@@ -1,7 +1,8 @@
 """What every page of the studio costs when a study is large: milliseconds, bytes and SQL statements, on both databases.
 
 Asks for every page, part of a page, chart and download that a researcher may see, over HTTP and compressed as for a browser: three
-times, downloads once. In a study of 10,000 outputs with 100,000 spans, and in the research data. Run ``python -m bench.studio_pages``.
+times, downloads once. In a study of 10,000 outputs with 100,000 spans, and in the research data. Run ``python -m bench.studio_pages``;
+with ``--peer PYTHON``, an interpreter that has factgenie 1.2.1, factgenie is asked for its pages about the same data.
 """
 
 import argparse
@@ -306,8 +307,10 @@ def visit_everything(studio: Studio, places: Places, matching: str = "", *, time
     return visits
 
 
-def measure(url: str, *, title: str, campaigns: Sequence[str], searches: Sequence[str], matching: str) -> int:
-    """Visit and print everything; return how many misses there were."""
+def measure(
+    url: str, *, title: str, campaigns: Sequence[str], searches: Sequence[str], matching: str, peer: str = ""
+) -> int:
+    """Visit and print everything; return how many misses there were. ``peer`` is an interpreter that has factgenie."""
     with tempfile.TemporaryDirectory(prefix="spanplat-bench-") as name:
         home = Path(name)
         database = Database(url)
@@ -316,6 +319,10 @@ def measure(url: str, *, title: str, campaigns: Sequence[str], searches: Sequenc
         studio.compute(database, places)
         visits = visit_everything(studio, places, matching)
         unknown = unknown_routes(studio.app, places)
+        theirs = []
+        if peer:
+            with database.reading() as session:
+                theirs = factgenie_pages.measure_pages(peer, session, campaigns)
         database.dispose()
     print(f"\n== {title}: {len(visits)} addresses; median and worst of {TIMES} (processor), sent and uncompressed")
     for visit in visits:
@@ -334,7 +341,7 @@ def measure(url: str, *, title: str, campaigns: Sequence[str], searches: Sequenc
         f"| {title} | {len(pages)} | {statistics.median(slowest.milliseconds):.0f} ms | {largest.size / 1000:.0f} KB "
         f"| {max(visit.statements for visit in pages)} | {len(missed)} |"
     )
-    print(factgenie_pages.comparison(_worst(pages)))
+    print(factgenie_pages.comparison(_worst(pages), theirs))
     return len(missed)
 
 
@@ -356,6 +363,9 @@ def main() -> int:
     parser.add_argument("--data", type=Path, default=DATA, help=f"the research data (default: {DATA})")
     parser.add_argument("--only", choices=["made", "research"], help="one of the two studies")
     parser.add_argument("--matching", default="", metavar="TEXT", help="print addresses that contain this")
+    parser.add_argument(
+        "--peer", default="", metavar="PYTHON", help="an interpreter that has factgenie 1.2.1, to measure it too"
+    )
     parser.add_argument("--short", action="store_true", help=f"a made study of {SHORT_EXAMPLES * 10} outputs")
     options = parser.parse_args()
     missed = 0
@@ -373,6 +383,7 @@ def main() -> int:
                     campaigns=campaigns,
                     searches=searches,
                     matching=options.matching,
+                    peer=options.peer,
                 )
     return 1 if missed else 0
 
