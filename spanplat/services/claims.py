@@ -19,13 +19,18 @@ WAS_STOPPED = (Assignment.status == AssignmentStatus.RETURNED) & (Assignment.out
 IS_OUTDONE = IS_GIVEN_UP | (WAS_STOPPED & Participation.ended.is_(None))
 """Whether a seat says nothing about its visit, which ends with what else was done; of a seat beside its participation."""
 
+LATEST_FIRST = (
+    IS_OUTDONE,
+    Assignment.status != AssignmentStatus.HELD,
+    Assignment.claimed_at.desc(),
+    Assignment.id.desc(),
+)
+"""Order of the seats of a visit: the first is the one that its pages are about; see `current_assignment`."""
 _LATEST_SEAT = (
     select(Assignment)
     .join(Participation, Participation.id == Assignment.participation_id)
     .where(Assignment.participation_id == bindparam("visit"))
-    .order_by(
-        IS_OUTDONE, Assignment.status != AssignmentStatus.HELD, Assignment.claimed_at.desc(), Assignment.id.desc()
-    )
+    .order_by(*LATEST_FIRST)
     .limit(1)
 )
 """Built once, because every request of an annotator asks."""

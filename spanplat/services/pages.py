@@ -1,16 +1,16 @@
 """What the annotator's page shows: the items of a batch and one item, without anything the annotator must not know."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from sqlalchemy import bindparam, select
-from sqlalchemy.orm import Session, selectinload
+from sqlalchemy.orm import Session
 
 from spanplat.errors import NotFound
 from spanplat.models import (
     Annotation,
-    Assignment,
     BatchItem,
+    Category,
     Example,
     Item,
     ItemOutput,
@@ -23,22 +23,69 @@ from spanplat.models import (
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.services.suggestions import SuggestedSpan, suggestions_of
 
-# Built once, because annotators ask for one item after another.
-_ITEM = (
-    select(Item, Annotation)
-    .join(BatchItem, BatchItem.item_id == Item.id)
-    .outerjoin(Annotation, (Annotation.item_id == Item.id) & (Annotation.assignment_id == bindparam("seat")))
-    .where(BatchItem.batch_id == bindparam("batch"), BatchItem.position == bindparam("position"))
-    .options(selectinload(Annotation.spans).joinedload(Span.category))
+_HAS_WORK = (Annotation.item_id == BatchItem.item_id) & (Annotation.assignment_id == bindparam("seat"))
+# Built once, and carried out on the connection, without the making of objects: annotators ask for one item after another.
+_STATES = (
+    select(BatchItem.position, Annotation.status, Annotation.revision)
+    .outerjoin(Annotation, _HAS_WORK)
+    .where(BatchItem.batch_id == bindparam("batch"))
+    .order_by(BatchItem.position)
 )
-_OUTPUTS = (
-    select(Output.text, System.name, Example.source)
-    .join(ItemOutput, ItemOutput.output_id == Output.id)
-    .join(Output.system)
-    .join(Output.example)
-    .where(ItemOutput.item_id == bindparam("item"))
+_ITEM = (
+    select(
+        Item.id,
+        Item.kind,
+        Item.aspect,
+        Output.text,
+        System.name.label("system"),
+        Example.source,
+        Annotation.id.label("annotation_id"),
+        Annotation.status,
+        Annotation.revision,
+        Annotation.answers,
+        Annotation.dismissed,
+        Annotation.seconds,
+    )
+    .join_from(BatchItem, Item, Item.id == BatchItem.item_id)
+    .join(ItemOutput, ItemOutput.item_id == Item.id)
+    .join(Output, Output.id == ItemOutput.output_id)
+    .join(System, System.id == Output.system_id)
+    .join(Example, Example.id == Output.example_id)
+    .outerjoin(Annotation, _HAS_WORK)
+    .where(BatchItem.batch_id == bindparam("batch"), BatchItem.position == bindparam("position"))
     .order_by(ItemOutput.position)
 )
+_SPANS = (
+    select(
+        Category.key.label("category"),
+        Span.start_offset,
+        Span.end_offset,
+        Span.text,
+        Span.side,
+        Span.output_position,
+        Span.source_field,
+        Span.subcategory,
+        Span.severity,
+        Span.reason,
+        Span.attributes,
+        Span.origin,
+    )
+    .join(Category, Category.id == Span.category_id)
+    .where(Span.annotation_id == bindparam("annotation"))
+    .order_by(Span.position)
+)
+
+
+class Seat(Protocol):
+    """A seat, as far as its pages need it."""
+
+    @property
+    def id(self) -> int:
+        """Of the assignment."""
+
+    @property
+    def batch_id(self) -> int:
+        """Of what is annotated there."""
 
 
 @dataclass(frozen=True)
@@ -51,20 +98,13 @@ class ItemState:
     revision: int
 
 
-def list_items(session: Session, assignment: Assignment) -> list[ItemState]:
+def list_items(session: Session, seat: Seat) -> list[ItemState]:
     """Return the state of every item of the batch, in the order shown."""
-    rows = session.execute(
-        select(BatchItem.position, Annotation.status, Annotation.revision)
-        .outerjoin(Annotation, (Annotation.item_id == BatchItem.item_id) & (Annotation.assignment_id == assignment.id))
-        .where(BatchItem.batch_id == assignment.batch_id)
-        .order_by(BatchItem.position)
-    )
+    rows = session.connection().execute(_STATES, {"batch": seat.batch_id, "seat": seat.id})
     return [ItemState(position, status or "new", revision or 0) for position, status, revision in rows]
 
 
-def show_item(
-    session: Session, definition: CampaignDefinition, assignment: Assignment, position: int
-) -> dict[str, Any]:
+def show_item(session: Session, definition: CampaignDefinition, seat: Seat, position: int) -> dict[str, Any]:
     """Return one item as the page's JSON: texts, source, categories, and the annotator's own work so far.
 
     Raises
@@ -72,36 +112,38 @@ def show_item(
     NotFound
         If the batch has no such position.
     """
-    place = {"batch": assignment.batch_id, "position": position, "seat": assignment.id}
-    found = session.execute(_ITEM, place).one_or_none()
-    if found is None:
+    connection = session.connection()
+    outputs = connection.execute(_ITEM, {"batch": seat.batch_id, "position": position, "seat": seat.id}).all()
+    if not outputs:
         raise NotFound(f"the batch has no item at position {position}")
-    item: Item = found[0]
-    annotation: Annotation | None = found[1]
-    outputs = session.execute(_OUTPUTS, {"item": item.id}).all()
-    shown = [
-        {"text": text, "system": name} if definition.item.show_systems else {"text": text} for text, name, _ in outputs
-    ]
+    item = outputs[0]
+    has_work = item.annotation_id is not None
+    spans = connection.execute(_SPANS, {"annotation": item.annotation_id}) if has_work else ()
     aspect = next((aspect for aspect in definition.item.aspects if aspect.key == item.aspect), None)
     return {
         "position": position,
-        "text": outputs[0][0],
-        "source": outputs[0][2],
+        "text": item.text,
+        "source": item.source,
         "source_text": _source_text(session, definition, item.id),
         "item": {
             "kind": item.kind,
-            "outputs": shown,
+            "outputs": [
+                {"text": output.text, "system": output.system}
+                if definition.item.show_systems
+                else {"text": output.text}
+                for output in outputs
+            ],
             "aspect": aspect.model_dump() if aspect else None,
             "judged": _judged_span(session, item.id) if item.kind == "span" else None,
         },
         "categories": [{"key": category.key, "name": category.name} for category in definition.categories],
-        "spans": [_span(span) for span in annotation.spans] if annotation else [],
+        "spans": [_span(span) for span in spans],
         "suggestions": [_suggestion(entry) for entry in suggestions_of(session, definition, item.id)],
-        "dismissed": [entry["number"] for entry in annotation.dismissed or []] if annotation else [],
-        "answers": annotation.answers if annotation else {},
-        "seconds": (annotation.seconds or 0) if annotation else 0,
-        "status": annotation.status if annotation else "new",
-        "revision": annotation.revision if annotation else 0,
+        "dismissed": [entry["number"] for entry in item.dismissed or []],
+        "answers": item.answers if has_work else {},
+        "seconds": item.seconds or 0,
+        "status": item.status if has_work else "new",
+        "revision": item.revision if has_work else 0,
     }
 
 
@@ -119,7 +161,7 @@ def _source_text(session: Session, definition: CampaignDefinition, item_id: int)
     return None if text is None else {"field": field, "text": text}
 
 
-def _span(span: Span) -> dict[str, Any]:
+def _span(span: Any) -> dict[str, Any]:
     optional = {
         "severity": span.severity,
         "subcategory": span.subcategory,
@@ -131,7 +173,7 @@ def _span(span: Span) -> dict[str, Any]:
     return {
         "start": span.start_offset,
         "end": span.end_offset,
-        "category": span.category.key,
+        "category": span.category,
         "text": span.text,
         "side": span.side,
         "output": span.output_position,

@@ -10,11 +10,9 @@ from flask import Blueprint, Response, jsonify, make_response, redirect, request
 from werkzeug.wrappers import Response as AnyResponse
 
 from spanplat.errors import Gone, NotAllowed, NotFound, SpanplatError, say
-from spanplat.models import Assignment
 from spanplat.platforms.arrivals import read_arrival
 from spanplat.platforms.departures import Departure
 from spanplat.platforms.signatures import require_signature
-from spanplat.schemas.definition import CampaignDefinition
 from spanplat.services.admitting import find_participation
 from spanplat.services.check_results import screen_out_message
 from spanplat.services.definitions import definition_of
@@ -37,6 +35,7 @@ from spanplat.services.pay import has_earned_bonus
 from spanplat.services.saving import KeptAsLate, save_item
 from spanplat.services.submitting import Incomplete, submit_batch
 from spanplat.services.withdrawing import withdraw
+from spanplat.services.work_seats import find_work_seat
 from spanplat.web import locale
 from spanplat.web.annotator_stages import (
     Result,
@@ -149,24 +148,23 @@ def again(token: str) -> AnyResponse:
 @policy("annotator-token")
 def items(token: str) -> Response:
     """List the items of the batch with their states."""
-    assignment, _definition = _seat(token)
-    return jsonify(list_items(reading(), assignment))
+    return jsonify(list_items(reading(), find_work_seat(reading(), token)))
 
 
 @blueprint.get("/a/<token>/items/<int:position>")
 @policy("annotator-token")
 def item(token: str, position: int) -> Response:
     """Give one item with the annotator's work on it."""
-    assignment, definition = _seat(token)
-    return jsonify(item_data(definition, assignment, position))
+    seat = find_work_seat(reading(), token)
+    return jsonify(item_data(seat.definition, seat, position))
 
 
 @blueprint.get("/a/<token>/items/<int:position>/charts/<int:number>")
 @policy("annotator-token")
 def source_chart(token: str, position: int, number: int) -> Response:
     """Draw a chart of an item's source."""
-    assignment, definition = _seat(token)
-    return chart_of(definition, show_item(reading(), definition, assignment, position)["source"], number)
+    seat = find_work_seat(reading(), token)
+    return chart_of(seat.definition, show_item(reading(), seat.definition, seat, position)["source"], number)
 
 
 @blueprint.get("/a/<token>/examples/<int:example>/charts/<int:number>")
@@ -199,10 +197,10 @@ def save(token: str, position: int) -> tuple[Response, int]:
 @policy("annotator-token")
 def presence(token: str) -> tuple[str, int]:
     """Hold the place of somebody who is at work and has nothing to save yet: they may be reading."""
-    seat, definition = _seat(token)
+    seat = find_work_seat(reading(), token)
     forget_snapshot()
     with transaction() as session:
-        if not hold_seat(session, seat.id, definition, _now()):
+        if not hold_seat(session, seat.id, seat.definition, _now()):
             raise Gone(say("the place went to somebody else while you were away; what you did is kept"))
     return "", 204
 
@@ -269,15 +267,6 @@ def _visitor(visit: Visit) -> Visitor:
     allow_platform_frames(visit.definition)
     base = _base(visit.participation.token)
     return Visitor(visit.definition, base, visit.participation.group, is_further_try=visit.is_further_try)
-
-
-def _seat(token: str) -> tuple[Assignment, CampaignDefinition]:
-    visit = find_visit(reading(), token)
-    if visit.stage in (Stage.DONE, Stage.ENDED):
-        raise Gone(say("this work was submitted or has ended"))
-    if visit.assignment is None or visit.stage == Stage.PRACTICE:
-        raise NotFound(say("no batch was taken with this link yet; open the start link again"))
-    return visit.assignment, visit.definition
 
 
 def _base(token: str) -> str:

@@ -16,7 +16,7 @@ from spanplat.rendering.markdown import inline_markdown, render_markdown
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.worked_examples import WorkedExample
 from spanplat.services.golds import CodedSpans
-from spanplat.services.pages import ItemState, list_items, show_item
+from spanplat.services.pages import ItemState, Seat, list_items, show_item
 from spanplat.services.practice import Feedback
 from spanplat.web import locale
 from spanplat.web.annotator_page import direction_of, first_open, page_data, page_language
@@ -216,9 +216,9 @@ def feedback_page(visitor: Visitor, feedback: Feedback) -> str:
     )
 
 
-def item_data(definition: CampaignDefinition, assignment: Assignment, position: int) -> dict[str, Any]:
+def item_data(definition: CampaignDefinition, seat: Seat, position: int) -> dict[str, Any]:
     """Return one item as the page's scripts fetch it: with its source as it is stored, and as it is shown."""
-    item = show_item(reading(), definition, assignment, position)
+    item = show_item(reading(), definition, seat, position)
     return {**item, "source_html": item_source_html(definition, item)}
 
 

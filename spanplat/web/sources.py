@@ -1,9 +1,11 @@
 """Sources in pages: rendered in the words of the page's language, with their charts at addresses of their own."""
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any, cast
 
 from flask import Response, current_app, request
+from flask_babel import get_locale
 from flask_babel import gettext as _
 from markupsafe import Markup
 
@@ -30,7 +32,13 @@ def rendered(definition: CampaignDefinition | None, source: Any) -> RenderedSour
     """Render a source as its campaign says, and let the page that is being made load the images that the campaign allows."""
     settings = source_settings(definition)
     allow_images(settings.image_hosts)
-    words = Words(
+    return render_source(source, settings, _words(str(get_locale())))
+
+
+@cache
+def _words(_language: str) -> Words:
+    """Return the words of the page's language; looked up once, because that took longer than to render a small source."""
+    return Words(
         subject=_("Subject"),
         property=_("Property"),
         object=_("Object"),
@@ -39,7 +47,6 @@ def rendered(definition: CampaignDefinition | None, source: Any) -> RenderedSour
         table=_("Table"),
         document=_("Document"),
     )
-    return render_source(source, settings, words)
 
 
 def html_of(definition: CampaignDefinition | None, source: Any) -> Markup | None:

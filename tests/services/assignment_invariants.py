@@ -20,6 +20,7 @@ from spanplat.models import (
     Participation,
 )
 from tests.services.assignment_model import Assignments, Place, Seat
+from tests.services.test_work_seats import is_the_one_of_the_page
 
 ITEMS = 2
 """Items in a batch."""
@@ -33,6 +34,8 @@ class AssignmentInvariants(RuleBasedStateMachine):
     model: Assignments
     per_output: float
     outputs: int
+    tokens: dict[str, str]
+    """By visit."""
 
     @invariant()
     def seats_are_those_of_the_model_and_nobody_else_has_any(self) -> None:
@@ -146,6 +149,12 @@ class AssignmentInvariants(RuleBasedStateMachine):
                 .group_by(Assignment.id)
             )
             assert all(annotations == ITEMS for _, annotations in counted)
+
+    @invariant()
+    def items_are_those_of_the_seat_that_the_page_is_about(self) -> None:
+        with self.database.reading() as session:
+            for token in self.tokens.values():
+                is_the_one_of_the_page(session, token)
 
     @property
     def _is_here(self) -> Any:
