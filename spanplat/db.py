@@ -141,8 +141,7 @@ class Database:
         """Give a session on one connection: to read with at first, to write with in a block of the second value, which commits.
 
         Nobody has to wait while what was read is looked at, so others may change it meanwhile: each statement that writes has to say
-        in its WHERE what it relies on. On SQLite everything read before comes from one snapshot; on PostgreSQL each statement reads
-        what was committed last.
+        in its WHERE what it relies on. Each statement that reads finds what was committed last; there is no snapshot.
 
         >>> with database.reading_then_writing() as (session, writing):
         ...     seat = session.execute(FIND_SEAT).one()
@@ -150,7 +149,7 @@ class Database:
         ...         session.execute(RENEW_LEASE, {"id": seat.id, "if_held_by": seat.annotator_id})
         """
         with (
-            self._connect(writes=not self.is_sqlite) as connection,
+            self._connect(writes=True, begins=False) as connection,
             Session(connection, expire_on_commit=False, info={"actor": self.actor}) as session,
         ):
 
@@ -158,8 +157,8 @@ class Database:
             def writing() -> Iterator[None]:
                 turn: AbstractContextManager[None] = contextlib.nullcontext()
                 if self.write_queue is not None:
-                    session.rollback()  # ends the snapshot: a transaction that has read cannot take the write lock after others
-                    connection.execution_options(spanplat_writes=True)
+                    session.rollback()
+                    connection.execution_options(spanplat_begins=True)
                     turn = self.write_queue.turn()
                 with turn:
                     try:
@@ -181,7 +180,7 @@ class Database:
                 connection.exec_driver_sql("ANALYZE")
 
     @contextlib.contextmanager
-    def _connect(self, *, writes: bool) -> Iterator[Connection]:
+    def _connect(self, *, writes: bool, begins: bool = True) -> Iterator[Connection]:
         try:
             connection = self.engine.connect()
         except OperationalError as error:
@@ -189,7 +188,7 @@ class Database:
         with connection:
             if not self.is_sqlite and not writes:
                 connection = connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-            yield connection.execution_options(spanplat_writes=writes)
+            yield connection.execution_options(spanplat_writes=writes, spanplat_begins=begins)
 
     def dispose(self) -> None:
         """Close all connections."""
@@ -253,5 +252,6 @@ def _contains_folded(text: str, folded: str) -> bool:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("spanplat_writes", True)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN DEFERRED")
+    options = connection.get_execution_options()
+    if options.get("spanplat_begins", True):
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("spanplat_writes", True) else "BEGIN DEFERRED")
