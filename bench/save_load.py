@@ -99,6 +99,8 @@ class Outcome:
     """Answered in these seconds."""
     processor_seconds: float | None = None
     """Used by the server's processes in these seconds (PostgreSQL's own apart); None if the server was killed."""
+    client_seconds: float = 0.0
+    """Processor time used by the clients in these seconds."""
     problems: list[str] = field(default_factory=list)
     """Broken promises."""
 
@@ -191,11 +193,13 @@ class _Stretch:
         self._server, self._outcome = server, outcome
         self._processor = server.processor_seconds()
         self._requests, self._saves = self._counts()
+        self._client = time.process_time()
         self._began = time.perf_counter()
 
     def end(self) -> None:
         outcome = self._outcome
         outcome.seconds = time.perf_counter() - self._began
+        outcome.client_seconds = time.process_time() - self._client
         requests, saves = self._counts()
         outcome.requests, outcome.saves = requests - self._requests, saves - self._saves
         if not outcome.kills:
@@ -242,8 +246,13 @@ def _report(title: str, outcome: Outcome, factgenie: float) -> None:
         f"{outcome.saves / outcome.seconds:.0f} acknowledged saves a second"
     )
     if outcome.processor_seconds is not None:
-        cost = outcome.processor_seconds / max(outcome.saves, 1) * 1000
-        print(f"  the server worked {cost:.1f} ms on a processor for each save, with all that goes with it")
+        server, clients = (
+            seconds / max(outcome.saves, 1) * 1000 for seconds in (outcome.processor_seconds, outcome.client_seconds)
+        )
+        print(
+            f"  for each save, with all that goes with it, the server worked {server:.1f} ms on a processor, "
+            f"the clients {clients:.1f} ms"
+        )
     wrong = [*outcome.measurements.errors, *outcome.problems]
     print(
         f"  unexpected answers: {len(outcome.measurements.errors)}; broken promises: {len(outcome.problems)}; "
