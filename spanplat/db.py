@@ -157,7 +157,7 @@ class Database:
             def writing() -> Iterator[None]:
                 turn: AbstractContextManager[None] = contextlib.nullcontext()
                 if self.write_queue is not None:
-                    session.rollback()
+                    session.rollback()  # so that the next statement begins a transaction, which takes the write lock
                     connection.execution_options(spanplat_begins=True)
                     turn = self.write_queue.turn()
                 with turn:
