@@ -28,7 +28,9 @@ _SEAT = (
     .order_by(*LATEST_FIRST)
     .limit(1)
 )
-_DEFINITION = select(Campaign.definition).where(Campaign.id == bindparam("campaign"))
+_DEFINITION = select(Campaign.definition).where(
+    Campaign.id == bindparam("campaign"), Campaign.definition_sha256 == bindparam("sha256")
+)
 
 
 class WorkSeat(NamedTuple):
@@ -58,9 +60,8 @@ def find_work_seat(session: Session, token: str) -> WorkSeat:
         raise NotFound(UNKNOWN_LINK)
     if row.ended is not None or row.status in SUBMITTED:
         raise Gone(say("this work was submitted or has ended"))
-    definition = parsed_definition(
-        row.definition_sha256, lambda: connection.execute(_DEFINITION, {"campaign": row.campaign_id}).scalar_one()
-    )
+    named = {"campaign": row.campaign_id, "sha256": row.definition_sha256}
+    definition = parsed_definition(row.definition_sha256, lambda: connection.execute(_DEFINITION, named).scalar_one())
     if row.id is None or (definition.practice and row.practised_at is None):
         raise NotFound(say("no batch was taken with this link yet; open the start link again"))
     return WorkSeat(row.id, row.batch_id, definition)

@@ -64,6 +64,16 @@ def test_work_goes_on_until_it_is_submitted_or_left(database: Database, launch: 
     check(database, bob, Stage.ENDED)
 
 
+def test_a_process_that_has_not_met_the_study_reads_its_definition(
+    database: Database, launch: Launch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launch()
+    visit = arrive(database, "ann")
+    monkeypatch.setattr("spanplat.services.definitions._definitions", {})
+    with database.reading() as session:
+        assert find_work_seat(session, visit.participation.token).definition == visit.definition
+
+
 def test_what_was_lost_to_somebody_else_is_seen_still(database: Database, launch: Launch) -> None:
     launch(annotators={"per_output": 1}, batches={"regular": 4})
     lost = arrive(database, "ann")
