@@ -126,6 +126,8 @@ class Assignment(Base):
             postgresql_where=text("status NOT IN ('returned', 'expired', 'rejected') AND repeat = 0"),
         ),
         Index("ix_assignment_campaign_status", "campaign_id", "status", "lease_expires_at"),
+        # Free seats in the order in which they are taken.
+        Index("ix_assignment_in_order", "campaign_id", "status", "slot", "batch_id"),
         CheckConstraint("(status = 'open') = (annotator_id IS NULL)", name="holder"),
     )
 
