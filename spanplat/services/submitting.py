@@ -3,8 +3,9 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any, NamedTuple
 
-from sqlalchemy import select, update
+from sqlalchemy import Row, select, update
 from sqlalchemy.orm import Session
 
 from spanplat.db import Database
@@ -23,6 +24,7 @@ from spanplat.models.statements import rows_changed
 from spanplat.services.check_results import screen_out, store_outcomes
 from spanplat.services.checks import (
     AnsweredItem,
+    CheckOutcome,
     Completed,
     MarkedSpan,
     is_excluded,
@@ -33,7 +35,7 @@ from spanplat.services.checks import (
 )
 from spanplat.services.leases import serve_one_at_a_time, take_back
 from spanplat.services.participation import Stage, Visit, find_visit
-from spanplat.services.qualifying import load_exam, record_attempt, score_attempt
+from spanplat.services.qualifying import Exam, load_exam, record_attempt, score_attempt
 
 
 class Incomplete(Conflict):
@@ -60,24 +62,22 @@ def submit_batch(database: Database, token: str, now: datetime) -> Visit:
     Conflict
         If the seat went to somebody else, or there is no seat yet.
     """
-    _regain_seat(database, token, now)
-    with database.reading() as session:
-        visit = find_visit(session, token)
-        if visit.stage in (Stage.DONE, Stage.ENDED):
-            return visit
-        if visit.assignment is None or visit.stage != Stage.WORK:
-            raise Conflict(say("the place on this batch is gone; open the start link again to get another"))
-        rows, items = answered_items(session, visit.assignment)
-        by_item = {item_id: score_item(visit.definition, item) for (item_id, _), item in zip(rows, items, strict=True)}
-        exam = load_exam(session, visit.campaign) if visit.campaign.kind == "qualification" else None
-        score = score_attempt(session, exam, visit.assignment) if exam is not None else 0.0
-    outcomes = [outcome for of_item in by_item.values() for outcome in of_item]
+    visit, work = _look(database, token)
+    if visit.stage == Stage.LAPSED and visit.assignment is not None:
+        with database.transaction() as session:
+            take_back(session, visit.assignment.id, visit.definition, now)
+        visit, work = _look(database, token)
+    if visit.stage in (Stage.DONE, Stage.ENDED):
+        return visit
+    if work is None:
+        raise Conflict(say("the place on this batch is gone; open the start link again to get another"))
+    outcomes = [outcome for of_item in work.by_item.values() for outcome in of_item]
     with database.transaction() as session:
-        if exam is not None:  # before the seat, as whoever claims one does
+        if work.exam is not None:  # before the seat, as whoever claims one does
             serve_one_at_a_time(session, visit.participation.annotator_id)
         submitted = session.execute(
             update(Assignment)
-            .where(Assignment.id == visit.assignment.id, Assignment.status == AssignmentStatus.HELD)
+            .where(Assignment.id == work.assignment.id, Assignment.status == AssignmentStatus.HELD)
             .values(
                 status=AssignmentStatus.HELD if stops(outcomes) else AssignmentStatus.SUBMITTED,
                 submitted_at=None if stops(outcomes) else now,
@@ -86,22 +86,42 @@ def submit_batch(database: Database, token: str, now: datetime) -> Visit:
             )
         )
         if rows_changed(submitted):
-            if _revisions(session, visit.assignment) != rows:
+            if _revisions(session, work.assignment) != work.revisions:
                 raise Conflict(say("an item was saved while the batch was being submitted; please submit again"))
-            store_outcomes(session, visit.assignment.id, by_item)
+            store_outcomes(session, work.assignment.id, work.by_item)
             if stops(outcomes):
-                screen_out(session, visit.assignment.id)
-            elif exam is not None:
-                record_attempt(session, exam, visit.participation.annotator_id, score, now)
+                screen_out(session, work.assignment.id)
+            elif work.exam is not None:
+                record_attempt(session, work.exam, visit.participation.annotator_id, work.score, now)
         return find_visit(session, token)
 
 
-def _regain_seat(database: Database, token: str, now: datetime) -> None:
+class _Work(NamedTuple):
+    """The complete work on a seat, scored."""
+
+    assignment: Assignment
+    revisions: list[tuple[int, int]]
+    """Ids of the items, each with its revision."""
+    by_item: dict[int, list[CheckOutcome]]
+    exam: Exam | None
+    """Where the campaign qualifies."""
+    score: float
+    """In the exam."""
+
+
+def _look(database: Database, token: str) -> tuple[Visit, _Work | None]:
+    """Return a visit with its work, where it is at work."""
     with database.reading() as session:
         visit = find_visit(session, token)
-    if visit.stage == Stage.LAPSED and visit.assignment is not None:
-        with database.transaction() as session:
-            take_back(session, visit.assignment.id, visit.definition, now)
+        if visit.assignment is None or visit.stage != Stage.WORK:
+            return visit, None
+        revisions, items = answered_items(session, visit.assignment)
+        by_item = {
+            item_id: score_item(visit.definition, item) for (item_id, _), item in zip(revisions, items, strict=True)
+        }
+        exam = load_exam(session, visit.campaign) if visit.campaign.kind == "qualification" else None
+        score = score_attempt(session, exam, visit.assignment) if exam is not None else 0.0
+        return visit, _Work(visit.assignment, revisions, by_item, exam, score)
 
 
 def _revisions(session: Session, assignment: Assignment) -> list[tuple[int, int]]:
@@ -131,8 +151,15 @@ def answered_items(session: Session, assignment: Assignment) -> tuple[list[tuple
     ).all()
     complete = {
         annotation.item_id: annotation
-        for annotation in session.scalars(
-            select(Annotation).where(Annotation.assignment_id == assignment.id, Annotation.status == "complete")
+        for annotation in session.execute(
+            select(
+                Annotation.id,
+                Annotation.item_id,
+                Annotation.revision,
+                Annotation.answers,
+                Annotation.completed_at,
+                Annotation.seconds,
+            ).where(Annotation.assignment_id == assignment.id, Annotation.status == "complete")
         )
     }
     if incomplete := [position for position, item_id, *_ in rows if item_id not in complete]:
@@ -154,7 +181,7 @@ def answered_items(session: Session, assignment: Assignment) -> tuple[list[tuple
     return [(annotation.item_id, annotation.revision) for annotation in annotations], items
 
 
-def _seconds_believed(assignment: Assignment, annotations: Sequence[Annotation]) -> dict[int, float | None]:
+def _seconds_believed(assignment: Assignment, annotations: Sequence[Row[*tuple[Any, ...]]]) -> dict[int, float | None]:
     """Return the time spent on each completed annotation, by its id."""
     completed = {
         annotation.id: Completed(annotation.completed_at, annotation.seconds)
