@@ -137,38 +137,38 @@ class Database:
             yield session
 
     @contextlib.contextmanager
-    def reading_then_writing(self) -> Iterator[tuple[Session, Callable[[], AbstractContextManager[None]]]]:
-        """Give a session on one connection: to read with at first, to write with in a block of the second value, which commits.
+    def reading_then_writing(self) -> Iterator[tuple[Connection, Callable[[], AbstractContextManager[Session]]]]:
+        """Give a connection to read with at first, and to write with in a block of the second value, which commits.
 
+        The block gives a session on the connection, for what is done with objects there.
         Nobody has to wait while what was read is looked at, so others may change it meanwhile: each statement that writes has to say
         in its WHERE what it relies on. Each statement that reads finds what was committed last; there is no snapshot.
 
-        >>> with database.reading_then_writing() as (session, writing):
-        ...     seat = session.execute(FIND_SEAT).one()
+        >>> with database.reading_then_writing() as (connection, writing):
+        ...     seat = connection.execute(FIND_SEAT).one()
         ...     with writing():
-        ...         session.execute(RENEW_LEASE, {"id": seat.id, "if_held_by": seat.annotator_id})
+        ...         connection.execute(RENEW_LEASE, {"id": seat.id, "if_held_by": seat.annotator_id})
         """
-        with (
-            self._connect(writes=True, begins=False) as connection,
-            Session(connection, expire_on_commit=False, info={"actor": self.actor}) as session,
-        ):
+        with self._connect(writes=True, begins=False) as connection:
 
             @contextlib.contextmanager
-            def writing() -> Iterator[None]:
+            def writing() -> Iterator[Session]:
                 turn: AbstractContextManager[None] = contextlib.nullcontext()
                 if self.write_queue is not None:
-                    session.rollback()  # so that the next statement begins a transaction, which takes the write lock
+                    connection.rollback()  # so that the next statement begins a transaction, which takes the write lock
                     connection.execution_options(spanplat_begins=True)
                     turn = self.write_queue.turn()
                 with turn:
                     try:
-                        yield
-                        session.commit()
+                        with Session(connection, expire_on_commit=False, info={"actor": self.actor}) as session:
+                            yield session
+                            session.flush()
+                        connection.commit()
                     except BaseException:
-                        session.rollback()
+                        connection.rollback()
                         raise
 
-            yield session, writing
+            yield connection, writing
 
     def refresh_statistics(self) -> None:
         """Have the database count what its tables hold, after many rows came at once.

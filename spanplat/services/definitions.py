@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 from sqlalchemy.orm import Session
 
 from spanplat.models import Campaign, Category
@@ -32,11 +32,11 @@ def parsed_definition(sha256: str, load: Callable[[], dict[str, Any]]) -> Campai
     return definition
 
 
-def category_ids(session: Session, campaign_id: int, sha256: str) -> Mapping[str, int]:
+def category_ids(reader: Session | Connection, campaign_id: int, sha256: str) -> Mapping[str, int]:
     """Return the ids of a campaign's categories by key, as of the definition with this digest."""
 
     def read() -> Mapping[str, int]:
-        rows = session.execute(select(Category.key, Category.id).where(Category.campaign_id == campaign_id))
+        rows = reader.execute(select(Category.key, Category.id).where(Category.campaign_id == campaign_id))
         return {key: identifier for key, identifier in rows}
 
-    return _category_ids.find(session, (campaign_id, sha256), read)
+    return _category_ids.find(reader, (campaign_id, sha256), read)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 from sqlalchemy.orm import Session
 
 K = TypeVar("K")
@@ -26,9 +26,10 @@ class Kept(Generic[K, V]):
         self._most = most
         self._of_engine: WeakKeyDictionary[Engine, dict[K, V]] = WeakKeyDictionary()
 
-    def find(self, session: Session, key: K, make: Callable[[], V]) -> V:
-        """Return the value of a key in the session's database; ``make`` is called when it is not known."""
-        kept = self._of_engine.setdefault(session.get_bind().engine, {})
+    def find(self, reader: Session | Connection, key: K, make: Callable[[], V]) -> V:
+        """Return the value of a key in the reader's database; ``make`` is called when it is not known."""
+        engine = reader.engine if isinstance(reader, Connection) else reader.get_bind().engine
+        kept = self._of_engine.setdefault(engine, {})
         value = kept.pop(key, None)
         if value is None:
             value = make()

@@ -6,7 +6,7 @@ parameters: to build one anew and to look up its compiled form costs more than t
 
 from typing import Any, Final
 
-from sqlalchemy import Executable, Table, and_, bindparam, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, Executable, Table, and_, bindparam, delete, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from spanplat.models import AssignmentStatus, Base
@@ -91,7 +91,7 @@ _fresh: Final[dict[str, Any]] = {
     "status": "draft",
     "revision": 0,
     "answers": {},
-    "late": bindparam("late"),
+    "late": False,
     "started_at": bindparam("now"),
 }
 ADD_ANNOTATION: Final[dict[str, Executable]] = {
@@ -100,37 +100,48 @@ ADD_ANNOTATION: Final[dict[str, Executable]] = {
 }
 """By dialect; leaves an annotation that is there as it is."""
 
-STORE_ANNOTATION: Final = (
-    update(_annotation)
-    .where(
-        _annotation.c.assignment_id == bindparam("seat_id"),
-        _annotation.c.item_id == bindparam("of_item"),
-        _annotation.c.revision == bindparam("from_revision"),
-        select(_assignment.c.id)
-        .where(
-            _assignment.c.id == bindparam("seat_id"),
-            or_(
-                _assignment.c.status == AssignmentStatus.HELD,
-                _assignment.c.status == AssignmentStatus.EXPIRED,
-            ),
-        )
-        .exists(),
+_seat = select(_assignment.c.id).where(_assignment.c.id == bindparam("seat_id"))
+_held_long_enough = (
+    _seat.where(
+        _assignment.c.status == AssignmentStatus.HELD, _assignment.c.lease_expires_at >= bindparam("held_until")
     )
-    .values(
-        status=bindparam("new_status"),
-        revision=bindparam("from_revision") + 1,
-        request_sha256=bindparam("digest"),
-        answers=bindparam("new_answers"),
-        dismissed=bindparam("new_dismissed"),
-        seconds=bindparam("new_seconds"),
-        late=bindparam("is_late"),
-        amendment=bindparam("under_amendment"),
-        completed_at=bindparam("completed"),
-    )
-    .returning(_annotation.c.id)
+    .with_for_update(key_share=True)
+    .cte("seat")
 )
-"""Stores the next revision of an annotation that still is at the one the page started from, while its seat is neither submitted
-nor given back."""
+
+
+def _storing(whose: ColumnElement[bool]) -> Executable:
+    return (
+        update(_annotation)
+        .where(
+            _annotation.c.assignment_id == bindparam("seat_id"),
+            _annotation.c.item_id == bindparam("of_item"),
+            _annotation.c.revision == bindparam("from_revision"),
+            whose,
+        )
+        .values(
+            status=bindparam("new_status"),
+            revision=bindparam("from_revision") + 1,
+            request_sha256=bindparam("digest"),
+            answers=bindparam("new_answers"),
+            dismissed=bindparam("new_dismissed"),
+            seconds=bindparam("new_seconds"),
+            late=bindparam("is_late"),
+            amendment=bindparam("under_amendment"),
+            completed_at=bindparam("completed"),
+        )
+        .returning(_annotation.c.id)
+    )
+
+
+STORE_WHILE_HELD: Final = _storing(select(_held_long_enough.c.id).exists())
+"""Stores the next revision of an annotation that still is at the one the page started from, while its seat is held long enough for
+its lease not to be renewed. The seat is locked, as renewing would do it: whoever submits or returns it meanwhile waits."""
+
+STORE_ANNOTATION: Final = _storing(
+    _seat.where(_assignment.c.status.in_((AssignmentStatus.HELD, AssignmentStatus.EXPIRED))).exists()
+)
+"""The same while its seat is neither submitted nor given back."""
 
 REMOVE_SPANS: Final = delete(_span).where(_span.c.annotation_id == bindparam("of_annotation"))
 ADD_SPANS: Final = insert(_span)

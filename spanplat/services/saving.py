@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 from sqlalchemy.orm import Session, aliased
 
 from spanplat.db import Database
@@ -44,7 +44,9 @@ from spanplat.services.save_statements import (
     FIND_WORK,
     REMOVE_SPANS,
     STORE_ANNOTATION,
+    STORE_WHILE_HELD,
 )
+from spanplat.services.seats import lease_end
 from spanplat.services.suggestions import SuggestedSpan, suggestions_of
 
 NO_WORK = say("this link is not known, or no batch was taken with it yet; open the start link again")
@@ -142,8 +144,8 @@ def save_item(database: Database, token: str, position: int, submission: Submiss
     """
     digest = _digest(submission)
     for _ in range(ATTEMPTS):
-        with contextlib.suppress(_StateChangedError), database.reading_then_writing() as (session, writing):
-            seat = _find_seat(session, token, position)
+        with contextlib.suppress(_StateChangedError), database.reading_then_writing() as (connection, writing):
+            seat = _find_seat(connection, token, position)
             stored = seat.stored
             if stored is not None and (stored.request_sha256, stored.revision) == (digest, submission.revision + 1):
                 outcomes = _score(seat, submission, now)
@@ -160,12 +162,11 @@ def save_item(database: Database, token: str, position: int, submission: Submiss
                 )
             if submission.revision != (stored.revision if stored else 0):
                 raise StaleRevision(stored.revision if stored else 0)
-            texts = _texts(session, seat, submission)
+            texts = _texts(connection, seat, submission)
             check_submission(seat.definition, texts, submission, list(seat.suggested.values()))
             outcomes = _score(seat, submission, now)
-            with writing():
-                held = hold_seat(session, seat.assignment_id, seat.definition, now)
-                _store(session, seat, submission, digest, now, late=not held)
+            with writing() as session:
+                held = _store(session, connection, seat, submission, digest=digest, now=now)
                 ended = held and _apply(session, seat, outcomes)
             return _acknowledge(seat, submission.revision + 1, outcomes, late=not held, ended=ended)
     raise Conflict(say("this item is being saved from several places at once; reload the page"))
@@ -214,10 +215,10 @@ def _digest(submission: Submission) -> str:
     return hashlib.sha256(json.dumps(submission.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
 
 
-def _find_seat(session: Session, token: str, position: int) -> Seat:
-    rows = session.connection().execute(FIND_WORK, {"token": token, "position": position}).all()
+def _find_seat(connection: Connection, token: str, position: int) -> Seat:
+    rows = connection.execute(FIND_WORK, {"token": token, "position": position}).all()
     if not rows:
-        if _is_held_by_another_visit(session, token):
+        if _is_held_by_another_visit(connection, token):
             raise Gone(
                 say(
                     "you went on with this work in another tab or by another link; what you had saved is kept and is there"
@@ -228,7 +229,7 @@ def _find_seat(session: Session, token: str, position: int) -> Seat:
     if row.item_id is None:
         raise NotFound(f"the batch has no item at position {position}")
     definition = parsed_definition(
-        row.definition_sha256, lambda: _definition(session, row.campaign_id, row.definition_sha256)
+        row.definition_sha256, lambda: _definition(connection, row.campaign_id, row.definition_sha256)
     )
     if definition.practice and row.practised_at is None:
         raise NotFound(NO_WORK)
@@ -242,67 +243,83 @@ def _find_seat(session: Session, token: str, position: int) -> Seat:
         repeat=row.repeat,
         definition=definition,
         amendment=row.amendment,
-        category_ids=category_ids(session, row.campaign_id, row.definition_sha256),
+        category_ids=category_ids(connection, row.campaign_id, row.definition_sha256),
         item_id=row.item_id,
         check=row.check_name,
         outputs=[other.text for other in rows if other.id == row.id],
-        suggested={entry.number: entry for entry in suggestions_of(session, definition, row.item_id)},
+        suggested=_suggested(connection, definition, row.item_id),
         stored=None
         if row.revision is None
         else Stored(row.revision, row.request_sha256, row.late, row.annotation_status),
-        completed=_completed_besides(session, definition, row.id, row.item_id),
+        completed=_completed_besides(connection, definition, row.id, row.item_id),
     )
 
 
-def _definition(session: Session, campaign_id: int, sha256: str) -> dict[str, Any]:
+def _definition(connection: Connection, campaign_id: int, sha256: str) -> dict[str, Any]:
     with_digest = select(Campaign.definition).where(Campaign.id == campaign_id, Campaign.definition_sha256 == sha256)
-    definition: dict[str, Any] | None = session.scalar(with_digest)
+    definition: dict[str, Any] | None = connection.scalar(with_digest)
     if definition is None:  # amended between two statements
         raise _StateChangedError
     return definition
 
 
+def _suggested(connection: Connection, definition: CampaignDefinition, item_id: int) -> dict[int, SuggestedSpan]:
+    if definition.spans.suggestions_from is None:
+        return {}
+    with Session(connection) as session:
+        return {entry.number: entry for entry in suggestions_of(session, definition, item_id)}
+
+
 def _completed_besides(
-    session: Session, definition: CampaignDefinition, assignment_id: int, item_id: int
+    connection: Connection, definition: CampaignDefinition, assignment_id: int, item_id: int
 ) -> list[Completed]:
     if not any(isinstance(check, TimeFloorCheck) for check in definition.checks):
         return []  # nobody asks, and a save is to be quick
-    return [Completed(*row) for row in session.execute(FIND_COMPLETED, {"seat_id": assignment_id, "but_item": item_id})]
+    return [
+        Completed(*row) for row in connection.execute(FIND_COMPLETED, {"seat_id": assignment_id, "but_item": item_id})
+    ]
 
 
-def _texts(session: Session, seat: Seat, submission: Submission) -> ItemTexts:
+def _texts(connection: Connection, seat: Seat, submission: Submission) -> ItemTexts:
     """Return the texts that the submitted spans index."""
     source: dict[str, str] = {}
     if any(span.side == "source" for span in submission.spans):
-        rows = session.execute(FIND_SOURCE_TEXTS, {"item_id": seat.item_id})
+        rows = connection.execute(FIND_SOURCE_TEXTS, {"item_id": seat.item_id})
         source = {field: text for field, text in rows}
     return ItemTexts(seat.outputs, source)
 
 
-def _store(session: Session, seat: Seat, submission: Submission, digest: str, now: datetime, *, late: bool) -> None:
-    """Write the annotation, provided that it still is at the revision the page started from."""
-    connection = session.connection()
+def _stored(seat: Seat, submission: Submission, digest: str, now: datetime) -> dict[str, Any]:
+    """Return what of a submission stands in the annotation itself, and where."""
+    return {
+        "seat_id": seat.assignment_id,
+        "of_item": seat.item_id,
+        "from_revision": submission.revision,
+        "new_status": submission.status,
+        "digest": digest,
+        "new_answers": submission.answers,
+        "new_dismissed": [seat.suggested[number].as_record() for number in submission.dismissed] or None,
+        "new_seconds": submission.seconds,
+        "under_amendment": seat.amendment,
+        "completed": now if submission.status == "complete" else None,
+    }
+
+
+def _store(
+    session: Session, connection: Connection, seat: Seat, submission: Submission, *, digest: str, now: datetime
+) -> bool:
+    """Write the annotation, provided that it still is at the revision the page started from; tells whether the seat is held."""
     if submission.revision == 0:
-        connection.execute(
-            ADD_ANNOTATION[connection.dialect.name],
-            {"seat_id": seat.assignment_id, "item_id": seat.item_id, "late": late, "now": now},
-        )
+        fresh = {"seat_id": seat.assignment_id, "item_id": seat.item_id, "now": now}
+        connection.execute(ADD_ANNOTATION[connection.dialect.name], fresh)
+    values = _stored(seat, submission, digest, now)
+    held = True
     annotation_id = connection.scalar(
-        STORE_ANNOTATION,
-        {
-            "seat_id": seat.assignment_id,
-            "of_item": seat.item_id,
-            "from_revision": submission.revision,
-            "new_status": submission.status,
-            "digest": digest,
-            "new_answers": submission.answers,
-            "new_dismissed": [seat.suggested[number].as_record() for number in submission.dismissed] or None,
-            "new_seconds": submission.seconds,
-            "is_late": late,
-            "under_amendment": seat.amendment,
-            "completed": now if submission.status == "complete" else None,
-        },
+        STORE_WHILE_HELD, values | {"is_late": False, "held_until": lease_end(seat.definition, now)}
     )
+    if annotation_id is None:
+        held = hold_seat(session, seat.assignment_id, seat.definition, now)
+        annotation_id = connection.scalar(STORE_ANNOTATION, values | {"is_late": not held})
     if annotation_id is None:
         raise _StateChangedError
     if submission.revision:
@@ -311,6 +328,7 @@ def _store(session: Session, seat: Seat, submission: Submission, digest: str, no
         rows = [_row(span, seat) for span in submission.spans]
         places = [{"annotation_id": annotation_id, "position": position} for position in range(len(rows))]
         connection.execute(ADD_SPANS, [row | place for row, place in zip(rows, places, strict=True)])
+    return held
 
 
 def _row(span: SubmittedSpan, seat: Seat) -> dict[str, Any]:
@@ -331,7 +349,7 @@ def _row(span: SubmittedSpan, seat: Seat) -> dict[str, Any]:
     }
 
 
-def _is_held_by_another_visit(session: Session, token: str) -> bool:
+def _is_held_by_another_visit(connection: Connection, token: str) -> bool:
     """Tell whether a participation has no seat because its annotator's is held by another visit of theirs."""
     visit, other = aliased(Participation), aliased(Assignment)
     held = select(other.id).where(
@@ -340,4 +358,4 @@ def _is_held_by_another_visit(session: Session, token: str) -> bool:
         other.participation_id != visit.id,
         other.status == AssignmentStatus.HELD,
     )
-    return session.scalar(select(visit.id).where(visit.token == token, held.exists())) is not None
+    return connection.scalar(select(visit.id).where(visit.token == token, held.exists())) is not None
