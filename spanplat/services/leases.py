@@ -16,7 +16,7 @@ from spanplat.schemas.definition import CampaignDefinition
 from spanplat.services.save_statements import RENEW_LEASE
 from spanplat.services.seats import batches_taken, lease_end, wants_extra_seat
 
-LONGER = timedelta(seconds=30)
+GRACE = timedelta(seconds=30)
 """How much longer than it has to be a seat is held by whoever works at it: so long, further saves need not renew the lease."""
 
 _PLACE = (Assignment.batch_id, Assignment.slot, Assignment.repeat, Assignment.group, Assignment.extra)
@@ -89,7 +89,7 @@ def hold_seat(session: Session, assignment_id: int, definition: CampaignDefiniti
     """Renew the lease; an expired seat nobody has taken is taken back. Tells whether the seat is its annotator's now."""
 
     def renew() -> bool:
-        lease = {"seat_id": assignment_id, "lease_end": lease_end(definition, now) + LONGER}
+        lease = {"seat_id": assignment_id, "lease_end": lease_end(definition, now) + GRACE}
         return bool(rows_changed(session.connection().execute(RENEW_LEASE, lease)))
 
     # Another request of the same page may take the seat back at the same moment; then it is ours, and can be renewed.

@@ -10,7 +10,7 @@ from sqlalchemy.exc import OperationalError
 from spanplat.db import Database
 from spanplat.models import Assignment, Campaign
 from spanplat.schemas.submission import Submission
-from spanplat.services.leases import LONGER
+from spanplat.services.leases import GRACE
 from spanplat.services.saving import save_item
 from spanplat.services.submitting import submit_batch
 from tests.services.test_annotating import NOW, arrive, complete_all
@@ -38,7 +38,7 @@ def test_after_every_save_the_seat_is_held_at_least_as_long_as_the_campaign_says
     for number in range(6):
         now = NOW + number * timedelta(seconds=gap)
         save(database, token, number, now)
-        assert LEASE <= lease_of(database) - now <= LEASE + LONGER
+        assert LEASE <= lease_of(database) - now <= LEASE + GRACE
 
 
 def test_saves_that_follow_soon_leave_the_lease_as_it_is(database: Database, launch: Callable[..., Campaign]) -> None:
