@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy  # whose optimisation is imported when it is used, for it takes long to load
 
 from spanplat.metrics.spans import BoolArray, FloatArray, IntArray
 from spanplat.metrics.units import Units
@@ -138,7 +138,7 @@ def _most_saved(saved: FloatArray) -> FloatArray:
     if short > SMALL:
         best = np.empty(problems)
         for number, matrix in enumerate(saved):
-            rows, columns = linear_sum_assignment(matrix, maximize=True)
+            rows, columns = scipy.optimize.linear_sum_assignment(matrix, maximize=True)
             best[number] = matrix[rows, columns].sum()
         return best
     table = np.zeros((2,) * short + (problems,))  # most saved by the long side so far, per set of short units allowed

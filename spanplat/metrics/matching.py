@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy  # and its optimisation when it is used, for it takes long to load
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
@@ -180,7 +180,7 @@ class MatchingProblem:
         matrix[row, column] = weight
         pair_at = np.full(matrix.shape, -1, dtype=np.int64)
         pair_at[row, column] = block
-        best = linear_sum_assignment(matrix, maximize=True)
+        best = scipy.optimize.linear_sum_assignment(matrix, maximize=True)
         taken: IntArray = pair_at[best][matrix[best] > 0]
         return taken
 

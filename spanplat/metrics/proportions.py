@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import scipy  # whose statistics are imported when they are used, for they take long to load
+
 GROUPS_OF_FISHER = 2
 
 
@@ -28,11 +30,9 @@ def difference_of_shares(counts: Sequence[tuple[int, int]]) -> float | None:
     >>> difference_of_shares([(10, 10), (10, 10)]) is None
     True
     """
-    from scipy import stats  # noqa: PLC0415 - slow to import, and needed where there are groups alone
-
     table = [(right, total - right) for total, right in counts if total]
     if len(table) < GROUPS_OF_FISHER or any(sum(column) == 0 for column in zip(*table, strict=True)):
         return None
     if len(table) == GROUPS_OF_FISHER:
-        return float(stats.fisher_exact(table).pvalue)
-    return float(stats.chi2_contingency(table, correction=False).pvalue)
+        return float(scipy.stats.fisher_exact(table).pvalue)
+    return float(scipy.stats.chi2_contingency(table, correction=False).pvalue)

@@ -5,7 +5,7 @@ from typing import Literal
 
 import krippendorff
 import numpy as np
-from scipy import stats
+import scipy  # whose parts are imported when they are used: statistics take long to load, and a server restarts faster without
 
 from spanplat.errors import InvalidInput
 from spanplat.metrics.result import Result
@@ -56,9 +56,9 @@ def rating_correlation(reference: FloatArray, hypothesis: FloatArray, *, systems
     figures: dict[str, float | None] = dict.fromkeys(names)
     if reason is None:
         figures = {
-            "pearson": float(stats.pearsonr(left, right).statistic),
-            "spearman": float(stats.spearmanr(left, right).statistic),
-            "kendall": float(stats.kendalltau(left, right, variant="b").statistic),
+            "pearson": float(scipy.stats.pearsonr(left, right).statistic),
+            "spearman": float(scipy.stats.spearmanr(left, right).statistic),
+            "kendall": float(scipy.stats.kendalltau(left, right, variant="b").statistic),
         }
     undefined = {} if reason is None else dict.fromkeys(names, reason)
     figures["ties"] = _tied_share(left, right)

@@ -231,6 +231,13 @@ def test_what_a_process_loaded_before_it_serves_is_left_out_of_garbage_collectio
         gc.unfreeze()
 
 
+def test_a_server_starts_without_what_only_agreement_needs() -> None:
+    """People whose server was killed wait for it to start again."""
+    script = "import sys, spanplat.cli.webserver; print([name for name in ('scipy.stats', 'scipy.optimize') if name in sys.modules])"
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "[]"
+
+
 def test_a_port_in_use_is_told(run: Run) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
