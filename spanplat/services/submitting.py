@@ -62,11 +62,11 @@ def submit_batch(database: Database, token: str, now: datetime) -> Visit:
     Conflict
         If the seat went to somebody else, or there is no seat yet.
     """
-    visit, work = _look(database, token)
+    visit, work = _find_with_work(database, token)
     if visit.stage == Stage.LAPSED and visit.assignment is not None:
         with database.transaction() as session:
             take_back(session, visit.assignment.id, visit.definition, now)
-        visit, work = _look(database, token)
+        visit, work = _find_with_work(database, token)
     if visit.stage in (Stage.DONE, Stage.ENDED):
         return visit
     if work is None:
@@ -106,10 +106,10 @@ class _Work(NamedTuple):
     exam: Exam | None
     """Where the campaign qualifies."""
     score: float
-    """In the exam."""
+    """In the exam; 0 without one."""
 
 
-def _look(database: Database, token: str) -> tuple[Visit, _Work | None]:
+def _find_with_work(database: Database, token: str) -> tuple[Visit, _Work | None]:
     """Return a visit with its work, where it is at work."""
     with database.reading() as session:
         visit = find_visit(session, token)

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import event, func, select
 
 from spanplat.db import Database
 from spanplat.errors import Conflict, Gone
@@ -54,6 +54,28 @@ def at_once(count: int, work: Callable[[int], Any]) -> list[Any]:
 
     with ThreadPoolExecutor(count) as executor:
         return list(executor.map(run, range(count)))
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_the_next_free_seat_is_found_by_an_index_without_sorting_all_of_them(
+    database: Database, launch: Launch
+) -> None:
+    """The search holds SQLite's write lock, and thousands of seats may be free."""
+    launch(batches={"regular": 3}, annotators={"per_output": 2})
+    taken: list[tuple[str, Any]] = []
+
+    def note(*told: Any) -> None:
+        if told[2].startswith("UPDATE assignment") and "annotator_id=" in told[2]:
+            taken.append((told[2], told[3]))
+
+    event.listen(database.engine, "before_cursor_execute", note)
+    come_in(database, "ann", "ann", NOW)
+    event.remove(database.engine, "before_cursor_execute", note)
+    ((statement, values),) = taken
+    with database.engine.connect() as connection:
+        plan = [row[-1] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)]
+    assert any("ix_assignment_in_order (campaign_id=? AND status=?)" in step for step in plan), plan
+    assert not any("TEMP B-TREE" in step for step in plan), plan
 
 
 def test_more_people_than_seats_race_and_no_seat_is_held_twice(database: Database, launch: Launch) -> None:
