@@ -9,15 +9,9 @@ LOOPS = 3_000_000
 ROUNDS = 5
 
 
-def worth_of_all(count: int | None = None) -> float:
-    """Return how many times what one process computes in a time so many processes compute side by side.
-
-    Parameters
-    ----------
-    count
-        Processes; as many as there are processors, when left out. With that many processors of their own, it is returned again.
-    """
-    count = count or os.cpu_count() or 1
+def describe_processors() -> str:
+    """Say how many times what one process computes as many processes as there are processors compute in the same time."""
+    count = os.cpu_count() or 1
     with ProcessPoolExecutor(count) as pool:
         list(pool.map(_seconds, [1] * count))  # until all have started
         ratios = []
@@ -25,7 +19,7 @@ def worth_of_all(count: int | None = None) -> float:
             alone = pool.submit(_seconds, LOOPS).result()
             together = list(pool.map(_seconds, [LOOPS] * count))
             ratios.append(count * alone / (sum(together) / count))
-    return median(ratios)
+    return f"{count} processors together do {median(ratios):.1f} times what one of them does"
 
 
 def _seconds(loops: int) -> float:
@@ -33,7 +27,3 @@ def _seconds(loops: int) -> float:
     for number in range(loops):
         total += number * 2
     return time.perf_counter() - began
-
-
-if __name__ == "__main__":
-    print(f"{os.cpu_count()} processors together do {worth_of_all():.1f} times what one of them does")

@@ -28,7 +28,7 @@ from bench.annotators import Annotator, Measurements
 from bench.databases import KINDS, fresh_database, kinds_of
 from bench.factgenie_load import measure_factgenie
 from bench.http_client import Connection
-from bench.processors import worth_of_all
+from bench.processors import describe_processors
 from bench.serving import Server
 from bench.study import create_study
 from bench.verification import find_losses
@@ -277,7 +277,7 @@ def main() -> int:
     chosen = options.measurements or [*LOADS, SAVES]
     if unknown := set(chosen) - {*LOADS, SAVES}:
         parser.error(f"there is no measurement {', '.join(sorted(unknown))}; there are {', '.join([*LOADS, SAVES])}")
-    print(f"{os.cpu_count()} processors together do {worth_of_all():.1f} times what one of them does")
+    print(describe_processors())
     sound = True
     factgenie = _measure_peer(options.peer) if options.peer else FACTGENIE_REQUESTS_PER_SECOND
     for name, kind in itertools.product(chosen, kinds_of(options.database)):

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import scipy  # whose optimisation is imported when it is used, for it takes long to load
+import scipy  # its parts load when they are used: those that are slow to load are needed for agreement alone
 
 from spanplat.metrics.spans import BoolArray, FloatArray, IntArray
 from spanplat.metrics.units import Units

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import scipy  # and its optimisation when it is used, for it takes long to load
+import scipy  # its parts load when they are used: those that are slow to load are needed for agreement alone
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 

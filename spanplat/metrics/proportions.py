@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-import scipy  # whose statistics are imported when they are used, for they take long to load
+import scipy  # its parts load when they are used: those that are slow to load are needed for agreement alone
 
 GROUPS_OF_FISHER = 2
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 import krippendorff
 import numpy as np
-import scipy  # whose parts are imported when they are used: statistics take long to load, and a server restarts faster without
+import scipy  # its parts load when they are used: those that are slow to load are needed for agreement alone
 
 from spanplat.errors import InvalidInput
 from spanplat.metrics.result import Result

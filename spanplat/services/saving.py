@@ -289,7 +289,7 @@ def _texts(connection: Connection, seat: Seat, submission: Submission) -> ItemTe
     return ItemTexts(seat.outputs, source)
 
 
-def _stored(seat: Seat, submission: Submission, digest: str, now: datetime) -> dict[str, Any]:
+def _values(seat: Seat, submission: Submission, digest: str, now: datetime) -> dict[str, Any]:
     """Return what of a submission stands in the annotation itself, and where."""
     return {
         "seat_id": seat.assignment_id,
@@ -312,7 +312,7 @@ def _store(
     if submission.revision == 0:
         fresh = {"seat_id": seat.assignment_id, "item_id": seat.item_id, "now": now}
         connection.execute(ADD_ANNOTATION[connection.dialect.name], fresh)
-    values = _stored(seat, submission, digest, now)
+    values = _values(seat, submission, digest, now)
     held = True
     annotation_id = connection.scalar(
         STORE_WHILE_HELD, values | {"is_late": False, "held_until": lease_end(seat.definition, now)}
