@@ -37,6 +37,7 @@ from spanplat.services.submitting import Incomplete, submit_batch
 from spanplat.services.withdrawing import withdraw
 from spanplat.services.work_seats import find_work_seat
 from spanplat.web import locale
+from spanplat.web.annotator_page import page_language
 from spanplat.web.annotator_stages import (
     Result,
     Visitor,
@@ -77,7 +78,8 @@ def start(slug: str) -> AnyResponse | str:
     arrival = read_arrival(definition.platform, request.args)
     if arrival.preview:
         base = url_for("annotator.start", slug=slug).removesuffix("/start")
-        return Visitor(definition, base).page("preview.html", **instructions(definition))
+        visitor = Visitor(definition, base)
+        return visitor.page("preview.html", **instructions(visitor))
     if definition.platform.signed is not None:
         require_signature(definition.platform.signed, request.args, arrival)
     elif find_participation(reading(), campaign, arrival) is None:  # a signature shows that nobody made the ids up
@@ -156,7 +158,8 @@ def items(token: str) -> Response:
 def item(token: str, position: int) -> Response:
     """Give one item with the annotator's work on it."""
     seat = find_work_seat(reading(), token)
-    return jsonify(item_data(seat.definition, seat, position))
+    shown = show_item(reading(), seat.definition, seat, position)
+    return jsonify(item_data(seat.definition, shown, page_language(seat.definition)))
 
 
 @blueprint.get("/a/<token>/items/<int:position>/charts/<int:number>")

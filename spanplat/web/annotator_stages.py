@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from flask import current_app, render_template
@@ -16,7 +16,7 @@ from spanplat.rendering.markdown import inline_markdown, render_markdown
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.worked_examples import WorkedExample
 from spanplat.services.golds import CodedSpans
-from spanplat.services.pages import ItemState, Seat, list_items, show_item
+from spanplat.services.pages import ItemState, list_items, show_item
 from spanplat.services.practice import Feedback
 from spanplat.web import locale
 from spanplat.web.annotator_page import direction_of, first_open, page_data, page_language
@@ -25,6 +25,8 @@ from spanplat.web.sources import html_of, item_source_html
 
 MOST_IN_STRIP = 400
 """Items whose buttons stand in the page; the script puts those of a longer batch after them. More than are seen at once."""
+MOST_WITH_HOTKEYS = 9
+"""Categories that each have a digit; where there are more, they can be looked for by name."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,14 @@ class Visitor:
     """The campaign's, when none is asked for."""
     preview: Preview | None = None
 
+    @property
+    def speaks(self) -> str:
+        """Return the language of the visitor's pages."""
+        return self.language or page_language(self.definition)
+
     def page(self, template: str, **values: Any) -> str:
         """Render a page in the visitor's language."""
-        language = self.language or page_language(self.definition)
+        language = self.speaks
         bar = ""
         if self.preview is not None:
             with force_locale(locale.SOURCE_LANGUAGE):  # the researcher's, not the annotator's
@@ -92,18 +99,17 @@ class Visitor:
             )
 
 
-def instructions(definition: CampaignDefinition) -> dict[str, Any]:
+def instructions(visitor: Visitor) -> dict[str, Any]:
     """Return what the instructions show."""
+    definition, language = visitor.definition, visitor.speaks
     return {
         "guidelines": render_markdown(definition.guidelines),
         "categories": definition.categories,
-        "worked_examples": [_worked(definition, example) for example in definition.worked_examples],
+        "worked_examples": [_worked(definition, example, language) for example in definition.worked_examples],
         "worked_categories": [
             category.model_dump(include={"key", "name", "color", "hotkey"}) for category in definition.categories
         ],
         "inline_markdown": inline_markdown,
-        "granularity": definition.spans.granularity,
-        "omissions": definition.spans.omissions,
     }
 
 
@@ -136,7 +142,7 @@ def comprehension_page(visitor: Visitor, attempts_made: int) -> str:
         raise AssertionError("the stage says that there are comprehension questions")
     return visitor.page(
         "comprehension.html",
-        **instructions(visitor.definition),
+        **instructions(visitor),
         questions=asked.questions,
         attempts=asked.attempts,
         attempts_left=asked.attempts - attempts_made,
@@ -160,8 +166,8 @@ def marking_page(
     practice or, where there is none, before the work.
     """
     definition = visitor.definition
-    language = visitor.language or page_language(definition)
-    source_html = item_source_html(definition, current)
+    language = visitor.speaks
+    source_html = item_source_html(definition, current, language)
     data = page_data(
         definition,
         base=visitor.base,
@@ -175,12 +181,13 @@ def marking_page(
     is_untouched = all(state.revision == 0 for state in states)
     return visitor.page(
         "work.html",
-        **instructions(definition),
+        **instructions(visitor),
         page=data,
         strip=states[:MOST_IN_STRIP],
         total=len(states),
         source_html=source_html,
         page_json=htmlsafe_json_dumps(data, dumps=_dump_in_order),
+        keys=_keys_of(definition, language),
         script_strings=_script_strings(language),
         group=visitor.group,
         number=[state.position for state in states].index(current["position"]) + 1,
@@ -194,6 +201,25 @@ def _script_strings(language: str) -> Markup:
     """Return what the page's scripts say; rendered once, because looking up each of them takes a third of the page's time."""
     with force_locale(language.replace("-", "_")):
         return Markup(render_template("annotator/_strings.html"))  # noqa: S704 - rendered by a template
+
+
+def _keys_of(definition: CampaignDefinition, language: str) -> Markup:
+    categories = definition.categories
+    return _keys(
+        language,
+        first_key=(categories[0].hotkey if categories else None) or "1",
+        finds_categories=len(categories) > MOST_WITH_HOTKEYS,
+        marks_words=definition.spans.granularity != "character",
+        marks_omissions=definition.spans.omissions,
+        suggests=definition.spans.suggestions_from is not None,
+    )
+
+
+@lru_cache(maxsize=256)
+def _keys(language: str, **differences: str | bool) -> Markup:
+    """Return the list of keys; rendered once for each way in which campaigns differ in it, like what the scripts say."""
+    with force_locale(language.replace("-", "_")):
+        return Markup(render_template("annotator/_keys.html", **differences))  # noqa: S704 - rendered by a template
 
 
 def feedback_page(visitor: Visitor, feedback: Feedback) -> str:
@@ -216,10 +242,9 @@ def feedback_page(visitor: Visitor, feedback: Feedback) -> str:
     )
 
 
-def item_data(definition: CampaignDefinition, seat: Seat, position: int) -> dict[str, Any]:
+def item_data(definition: CampaignDefinition, item: Mapping[str, Any], language: str) -> dict[str, Any]:
     """Return one item as the page's scripts fetch it: with its source as it is stored, and as it is shown."""
-    item = show_item(reading(), definition, seat, position)
-    return {**item, "source_html": item_source_html(definition, item)}
+    return {**item, "source_html": item_source_html(definition, item, language)}
 
 
 @dataclass(frozen=True)
@@ -251,14 +276,14 @@ def done_page(visitor: Visitor, departure: Departure, result: Result) -> str:
     )
 
 
-def _worked(definition: CampaignDefinition, example: WorkedExample) -> dict[str, Any]:
+def _worked(definition: CampaignDefinition, example: WorkedExample, language: str) -> dict[str, Any]:
     """Return a worked example with its spans in their places."""
     levels = {name: level.name for level in definition.severities for name in (level.key, level.name)}
     placed = sorted((*example.place(span), number) for number, span in enumerate(example.spans))
     categories = {span.category: definition.find_category(span.category) for span in example.spans}
     return {
         "text": example.text,
-        "source": html_of(definition, example.source),
+        "source": html_of(definition, example.source, language),
         "note": example.note,
         "spans": [
             {

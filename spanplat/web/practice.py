@@ -1,7 +1,6 @@
 """The routes of practice: the annotator's page on one practice item, and then what was expected of it."""
 
 from datetime import UTC, datetime
-from typing import Any
 
 from flask import Blueprint, Response, jsonify, redirect, url_for
 from werkzeug.wrappers import Response as AnyResponse
@@ -20,10 +19,11 @@ from spanplat.services.practice import (
     show_practice,
 )
 from spanplat.services.withdrawing import withdraw
-from spanplat.web.annotator_stages import Visitor, feedback_page, marking_page
+from spanplat.web.annotator_page import page_language
+from spanplat.web.annotator_stages import Visitor, feedback_page, item_data, marking_page
 from spanplat.web.policy import policy
 from spanplat.web.session import reading, transaction
-from spanplat.web.sources import chart_of, example_chart, item_source_html
+from spanplat.web.sources import chart_of, example_chart
 from spanplat.web.submissions import read_submission
 from spanplat.web.turning_away import turned_away
 
@@ -63,8 +63,8 @@ def items(token: str, number: int) -> Response:
 def item(token: str, number: int) -> Response:
     """Give the practice item with what was marked on it so far."""
     visit = _at(find_visit(reading(), token), number)
-    shown: dict[str, Any] = show_practice(reading(), visit.definition, visit.participation, number)
-    return jsonify({**shown, "source_html": item_source_html(visit.definition, shown)})
+    shown = show_practice(reading(), visit.definition, visit.participation, number)
+    return jsonify(item_data(visit.definition, shown, page_language(visit.definition)))
 
 
 @blueprint.get("/items/1/charts/<int:chart>")

@@ -35,7 +35,7 @@ from spanplat.web.annotator_stages import (
 )
 from spanplat.web.policy import policy
 from spanplat.web.session import forget_snapshot, reading
-from spanplat.web.sources import chart_of, example_chart, item_source_html
+from spanplat.web.sources import chart_of, example_chart
 from spanplat.web.submissions import read_submission
 
 CHOICE = "/<int:batch>/<language>/<group>"
@@ -190,7 +190,8 @@ def _items(choice: Choice) -> Response:
 
 def _item(choice: Choice) -> Response:
     """Give one item as nobody has touched it."""
-    return jsonify(item_data(choice.definition, choice.seat, _number("position")))
+    shown = show_item(reading(), choice.definition, choice.seat, _number("position"))
+    return jsonify(item_data(choice.definition, shown, choice.names["language"]))
 
 
 def _source_chart(choice: Choice) -> Response:
@@ -220,7 +221,7 @@ def _practice_items(_choice: Choice) -> Response:
 def _practice_item(choice: Choice) -> Response:
     """Give a practice item as nobody has touched it."""
     shown = show_practice(reading(), choice.definition, Participation(), _number("number"))
-    return jsonify({**shown, "source_html": item_source_html(choice.definition, shown)})
+    return jsonify(item_data(choice.definition, shown, choice.names["language"]))
 
 
 def _practice_chart(choice: Choice) -> Response:

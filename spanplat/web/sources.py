@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any, cast
 
 from flask import Response, current_app, request
-from flask_babel import get_locale
+from flask_babel import force_locale
 from flask_babel import gettext as _
 from markupsafe import Markup
 
@@ -16,6 +16,7 @@ from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.source import SourceSettings
 from spanplat.settings import Settings
 from spanplat.web.headers import allow_images
+from spanplat.web.locale import SOURCE_LANGUAGE
 
 
 def source_settings(definition: CampaignDefinition | None) -> SourceSettings:
@@ -28,39 +29,40 @@ def shown_as(definitions: Iterable[CampaignDefinition]) -> CampaignDefinition | 
     return next((one for one in definitions if source_settings(one) != SourceSettings()), None)
 
 
-def rendered(definition: CampaignDefinition | None, source: Any) -> RenderedSource | None:
+def rendered(definition: CampaignDefinition | None, source: Any, language: str) -> RenderedSource | None:
     """Render a source as its campaign says, and let the page that is being made load the images that the campaign allows."""
     settings = source_settings(definition)
     allow_images(settings.image_hosts)
-    return render_source(source, settings, _words(str(get_locale())))
+    return render_source(source, settings, _words(language))
 
 
 @cache
-def _words(_language: str) -> Words:
-    """Return the words of the page's language; looked up once, because that took longer than to render a small source."""
-    return Words(
-        subject=_("Subject"),
-        property=_("Property"),
-        object=_("Object"),
-        image=_("Image"),
-        chart=_("Chart"),
-        table=_("Table"),
-        document=_("Document"),
-    )
+def _words(language: str) -> Words:
+    """Return the words of a language; looked up once, because that took longer than to render a small source."""
+    with force_locale(language.replace("-", "_")):
+        return Words(
+            subject=_("Subject"),
+            property=_("Property"),
+            object=_("Object"),
+            image=_("Image"),
+            chart=_("Chart"),
+            table=_("Table"),
+            document=_("Document"),
+        )
 
 
-def html_of(definition: CampaignDefinition | None, source: Any) -> Markup | None:
-    """Return the HTML of a source alone; None when there is no source."""
-    shown = rendered(definition, source)
+def html_of(definition: CampaignDefinition | None, source: Any, language: str = SOURCE_LANGUAGE) -> Markup | None:
+    """Return the HTML of a source alone, with its headings in a language; None when there is no source."""
+    shown = rendered(definition, source, language)
     return None if shown is None else shown.html
 
 
-def item_source_html(definition: CampaignDefinition, item: Mapping[str, Any]) -> Markup | None:
+def item_source_html(definition: CampaignDefinition, item: Mapping[str, Any], language: str) -> Markup | None:
     """Return the HTML of an item's source, without the field that stands apart because it is marked; None when there is no source."""
     source, marked = item["source"], item["source_text"]
     if source is None or marked is None:
-        return html_of(definition, source)
-    return html_of(definition, without_field(source, marked["field"])) or Markup("")
+        return html_of(definition, source, language)
+    return html_of(definition, without_field(source, marked["field"]), language) or Markup("")
 
 
 def chart_of(definition: CampaignDefinition | None, source: Any, number: int) -> Response:
@@ -71,7 +73,7 @@ def chart_of(definition: CampaignDefinition | None, source: Any, number: int) ->
     NotFound
         If the source has no such chart.
     """
-    shown = rendered(definition, source)
+    shown = rendered(definition, source, SOURCE_LANGUAGE)
     if shown is None or number >= len(shown.charts):
         raise NotFound(f"this source has no chart {number}")
     settings = cast("Settings", current_app.extensions["spanplat_settings"])

@@ -23,6 +23,33 @@ def test_an_item_has_its_source_raw_and_rendered_and_the_page_has_it_rendered(
     assert "secret" not in page
 
 
+def test_a_source_is_named_in_the_language_of_the_campaign_whatever_the_browser_speaks(
+    client: FlaskClient, open_study: Callable[..., None], arrive: Callable[..., str]
+) -> None:
+    rows = [["Ravna", "lies in", "Selovia"], ["Ravna", "has", "a harbour"]]
+    open_study(
+        source=rows,
+        language="de",
+        practice=[{"item": {"split": "test", "example": "0", "system": "alder"}, "golds": [[]]}],
+        worked_examples=[{"text": "It rains.", "source": rows}],
+        batches={"regular": 1},
+    )
+    browser = {"Accept-Language": "es"}
+    address = arrive()
+
+    def speaks_german(shown: str) -> bool:
+        return 'aria-label="Tabelle"' in shown and 'aria-label="Tab' not in shown.replace("Tabelle", "")
+
+    practice = f"{address}/practice/1"
+    assert speaks_german(client.get(address, headers=browser).text)
+    assert speaks_german(client.get(f"{practice}/items/1", headers=browser).get_json()["source_html"])
+    client.put(f"{practice}/items/1", json={"revision": 0, "status": "complete"})
+    client.post(f"{practice}/submit")
+    client.post(f"{practice}/continue")
+    assert speaks_german(client.get(address, headers=browser).text)
+    assert speaks_german(client.get(f"{address}/items/1", headers=browser).get_json()["source_html"])
+
+
 def test_the_charts_of_a_source_are_drawn_at_their_numbers(
     client: FlaskClient, open_study: Callable[..., None], arrive: Callable[..., str]
 ) -> None:
