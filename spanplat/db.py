@@ -115,8 +115,14 @@ class Database:
             self._connect(writes=True) as connection,
             self.write_queue.turn() if self.write_queue else contextlib.nullcontext(),
             connection.begin(),
-            Session(connection, expire_on_commit=False, info={"actor": self.actor}) as session,
+            self.session_on(connection) as session,
         ):
+            yield session
+
+    @contextlib.contextmanager
+    def session_on(self, connection: Connection) -> Iterator[Session]:
+        """Give a session in the transaction of a connection; what it changed is sent to the database when the block ends."""
+        with Session(connection, expire_on_commit=False, info={"actor": self.actor}) as session:
             yield session
             session.flush()
 
@@ -137,10 +143,9 @@ class Database:
             yield session
 
     @contextlib.contextmanager
-    def reading_then_writing(self) -> Iterator[tuple[Connection, Callable[[], AbstractContextManager[Session]]]]:
+    def reading_then_writing(self) -> Iterator[tuple[Connection, Callable[[], AbstractContextManager[None]]]]:
         """Give a connection to read with at first, and to write with in a block of the second value, which commits.
 
-        The block gives a session on the connection, for what is done with objects there.
         Nobody has to wait while what was read is looked at, so others may change it meanwhile: each statement that writes has to say
         in its WHERE what it relies on. Each statement that reads finds what was committed last; there is no snapshot.
 
@@ -152,7 +157,7 @@ class Database:
         with self._connect(writes=True, begins=False) as connection:
 
             @contextlib.contextmanager
-            def writing() -> Iterator[Session]:
+            def writing() -> Iterator[None]:
                 turn: AbstractContextManager[None] = contextlib.nullcontext()
                 if self.write_queue is not None:
                     connection.rollback()  # so that the next statement begins a transaction, which takes the write lock
@@ -160,9 +165,7 @@ class Database:
                     turn = self.write_queue.turn()
                 with turn:
                     try:
-                        with Session(connection, expire_on_commit=False, info={"actor": self.actor}) as session:
-                            yield session
-                            session.flush()
+                        yield
                         connection.commit()
                     except BaseException:
                         connection.rollback()

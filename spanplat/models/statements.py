@@ -1,9 +1,10 @@
 """Statements that both databases understand, and what they did."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import ColumnElement, CursorResult, Result, Table, insert, select
+from sqlalchemy import ColumnElement, CursorResult, Executable, Insert, Result, Table, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -16,15 +17,24 @@ def insert_absent(session: Session, table: type[Base], rows: Sequence[Mapping[st
     """Insert the rows whose unique keys are not taken; leave the others as they are."""
     if not rows:
         return
-    insert_here = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
-    session.execute(insert_here(table).on_conflict_do_nothing(), [dict(row) for row in rows])
+    session.execute(_inserting_absent(table, session.get_bind().dialect.name), [dict(row) for row in rows])
 
 
 def add_absent(session: Session, table: type[Row], row: Mapping[str, Any]) -> Row | None:
     """Insert a row whose unique keys are not taken and return it; None, and nothing is changed, if they are."""
-    insert_here = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
-    added: Row | None = session.scalar(insert_here(table).on_conflict_do_nothing().returning(table), dict(row))
+    added: Row | None = session.scalar(_adding_absent(table, session.get_bind().dialect.name), dict(row))
     return added
+
+
+@cache
+def _inserting_absent(table: type[Base], dialect: str) -> Insert:
+    insert_here = sqlite.insert if dialect == "sqlite" else postgresql.insert
+    return insert_here(table).on_conflict_do_nothing()
+
+
+@cache
+def _adding_absent(table: type[Base], dialect: str) -> Executable:
+    return _inserting_absent(table, dialect).returning(table)
 
 
 def insert_rows(session: Session, table: type[Base], rows: Sequence[Mapping[str, Any]]) -> None:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import Field, model_validator
 
@@ -47,9 +47,13 @@ class Submission(Strict):
     @model_validator(mode="before")
     @classmethod
     def _storable(cls, value: Any) -> Any:
-        if problem := _unstorable(value):
+        if _SUSPECT.search(repr(value)) and (problem := _unstorable(value)):
             raise ValueError(f"it holds {problem}, which cannot be stored")
         return value
+
+
+_SUSPECT: Final = re.compile(r"\\x00|\\ud|\b(?:nan|inf)\b")
+"""How what cannot be stored shows in the ``repr`` of a value, as harmless things may too; quicker than to look at each part."""
 
 
 def _unstorable(value: Any) -> str | None:

@@ -1,8 +1,9 @@
 """Storing how the checks of an item went, and carrying out what failing them leads to."""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import bindparam, delete, insert, select, update
 from sqlalchemy.orm import Session
 
 from spanplat.models import Assignment, CheckResult, Participation
@@ -10,13 +11,20 @@ from spanplat.schemas.definition import CampaignDefinition
 from spanplat.services.checks import CheckOutcome
 from spanplat.services.leases import give_up_seats, return_seat
 
+_REMOVE_EARLIER: Final = (
+    delete(CheckResult)
+    .where(
+        CheckResult.assignment_id == bindparam("seat_id"), CheckResult.item_id.in_(bindparam("items", expanding=True))
+    )
+    .execution_options(synchronize_session=False)
+)
+
 
 def store_outcomes(session: Session, assignment_id: int, outcomes: Mapping[int, Sequence[CheckOutcome]]) -> None:
     """Put the outcomes of completed items, by item id, in the place of earlier ones of the same items."""
     if not outcomes:
         return
-    earlier = (CheckResult.assignment_id == assignment_id, CheckResult.item_id.in_(list(outcomes)))
-    session.execute(delete(CheckResult).where(*earlier))
+    session.execute(_REMOVE_EARLIER, {"seat_id": assignment_id, "items": list(outcomes)})
     rows = [
         {
             "assignment_id": assignment_id,

@@ -7,7 +7,6 @@ is noticed and the save starts over.
 
 import contextlib
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -165,9 +164,9 @@ def save_item(database: Database, token: str, position: int, submission: Submiss
             texts = _texts(connection, seat, submission)
             check_submission(seat.definition, texts, submission, list(seat.suggested.values()))
             outcomes = _score(seat, submission, now)
-            with writing() as session:
-                held = _store(session, connection, seat, submission, digest=digest, now=now)
-                ended = held and _apply(session, seat, outcomes)
+            with writing():
+                held = _store(database, connection, seat, submission, digest=digest, now=now)
+                ended = held and _apply(database, connection, seat, outcomes)
             return _acknowledge(seat, submission.revision + 1, outcomes, late=not held, ended=ended)
     raise Conflict(say("this item is being saved from several places at once; reload the page"))
 
@@ -182,7 +181,7 @@ def _score(seat: Seat, submission: Submission, now: datetime) -> list[CheckOutco
     return score_item(seat.definition, item)
 
 
-def _apply(session: Session, seat: Seat, outcomes: Sequence[CheckOutcome]) -> bool:
+def _apply(database: Database, connection: Connection, seat: Seat, outcomes: Sequence[CheckOutcome]) -> bool:
     """Store how the checks went and do what failing them leads to; tells whether that ended the visit.
 
     Only the first completion stops a visit: what is saved while somebody changes a completed item is half done, and is judged
@@ -190,12 +189,13 @@ def _apply(session: Session, seat: Seat, outcomes: Sequence[CheckOutcome]) -> bo
     """
     if not outcomes:
         return False
-    store_outcomes(session, seat.assignment_id, {seat.item_id: outcomes})
-    update_exclusion(session, seat.definition, seat.assignment_id)
     is_first = seat.stored is None or seat.stored.status != "complete"
     ends = is_first and stops(outcomes)
-    if ends:
-        screen_out(session, seat.assignment_id)
+    with database.session_on(connection) as session:
+        store_outcomes(session, seat.assignment_id, {seat.item_id: outcomes})
+        update_exclusion(session, seat.definition, seat.assignment_id)
+        if ends:
+            screen_out(session, seat.assignment_id)
     return ends
 
 
@@ -212,7 +212,7 @@ def _acknowledge(seat: Seat, revision: int, outcomes: Sequence[CheckOutcome], *,
 
 
 def _digest(submission: Submission) -> str:
-    return hashlib.sha256(json.dumps(submission.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(submission.model_dump_json().encode()).hexdigest()
 
 
 def _find_seat(connection: Connection, token: str, position: int) -> Seat:
@@ -306,7 +306,7 @@ def _values(seat: Seat, submission: Submission, digest: str, now: datetime) -> d
 
 
 def _store(
-    session: Session, connection: Connection, seat: Seat, submission: Submission, *, digest: str, now: datetime
+    database: Database, connection: Connection, seat: Seat, submission: Submission, *, digest: str, now: datetime
 ) -> bool:
     """Write the annotation, provided that it still is at the revision the page started from; tells whether the seat is held."""
     if submission.revision == 0:
@@ -318,7 +318,8 @@ def _store(
         STORE_WHILE_HELD, values | {"is_late": False, "held_until": lease_end(seat.definition, now)}
     )
     if annotation_id is None:
-        held = hold_seat(session, seat.assignment_id, seat.definition, now)
+        with database.session_on(connection) as session:
+            held = hold_seat(session, seat.assignment_id, seat.definition, now)
         annotation_id = connection.scalar(STORE_ANNOTATION, values | {"is_late": not held})
     if annotation_id is None:
         raise _StateChangedError

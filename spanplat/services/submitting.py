@@ -3,9 +3,9 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Row, select, update
+from sqlalchemy import Connection, Row, bindparam, select, update
 from sqlalchemy.orm import Session
 
 from spanplat.db import Database
@@ -36,6 +36,45 @@ from spanplat.services.checks import (
 from spanplat.services.leases import serve_one_at_a_time, take_back
 from spanplat.services.participation import Stage, Visit, find_visit
 from spanplat.services.qualifying import Exam, load_exam, record_attempt, score_attempt
+
+# Built once, because everybody asks them who submits.
+_SUBMIT: Final = (
+    update(Assignment)
+    .where(Assignment.id == bindparam("seat_id"), Assignment.status == AssignmentStatus.HELD)
+    .values(
+        status=bindparam("new_status"),
+        submitted_at=bindparam("submitted"),
+        outcome=bindparam("new_outcome"),
+        excluded=bindparam("is_excluded"),
+    )
+)
+_REVISIONS: Final = (
+    select(Annotation.item_id, Annotation.revision)
+    .join(BatchItem, (BatchItem.item_id == Annotation.item_id) & (BatchItem.batch_id == bindparam("batch_id")))
+    .where(Annotation.assignment_id == bindparam("seat_id"))
+    .order_by(BatchItem.position)
+)
+_ITEMS: Final = (
+    select(BatchItem.position, BatchItem.item_id, BatchItem.check_name, Output.text)
+    .join(ItemOutput, (ItemOutput.item_id == BatchItem.item_id) & (ItemOutput.position == 0))
+    .join(Output, Output.id == ItemOutput.output_id)
+    .where(BatchItem.batch_id == bindparam("batch_id"))
+    .order_by(BatchItem.position)
+)
+_COMPLETE: Final = select(
+    Annotation.id,
+    Annotation.item_id,
+    Annotation.revision,
+    Annotation.answers,
+    Annotation.completed_at,
+    Annotation.seconds,
+).where(Annotation.assignment_id == bindparam("seat_id"), Annotation.status == "complete")
+_SPANS: Final = (
+    select(Span.annotation_id, Span.start_offset, Span.end_offset, Category.key)
+    .join(Span.category)
+    .join(Span.annotation)
+    .where(Annotation.assignment_id == bindparam("seat_id"), Span.side == "output")
+)
 
 
 class Incomplete(Conflict):
@@ -72,21 +111,18 @@ def submit_batch(database: Database, token: str, now: datetime) -> Visit:
     if work is None:
         raise Conflict(say("the place on this batch is gone; open the start link again to get another"))
     outcomes = [outcome for of_item in work.by_item.values() for outcome in of_item]
+    changes = {
+        "new_status": AssignmentStatus.HELD if stops(outcomes) else AssignmentStatus.SUBMITTED,
+        "submitted": None if stops(outcomes) else now,
+        "new_outcome": outcome_of(visit.definition, outcomes),
+        "is_excluded": is_excluded(outcomes),
+    }
     with database.transaction() as session:
+        connection = session.connection()
         if work.exam is not None:  # before the seat, as whoever claims one does
             serve_one_at_a_time(session, visit.participation.annotator_id)
-        submitted = session.execute(
-            update(Assignment)
-            .where(Assignment.id == work.assignment.id, Assignment.status == AssignmentStatus.HELD)
-            .values(
-                status=AssignmentStatus.HELD if stops(outcomes) else AssignmentStatus.SUBMITTED,
-                submitted_at=None if stops(outcomes) else now,
-                outcome=outcome_of(visit.definition, outcomes),
-                excluded=is_excluded(outcomes),
-            )
-        )
-        if rows_changed(submitted):
-            if _revisions(session, work.assignment) != work.revisions:
+        if rows_changed(connection.execute(_SUBMIT, {"seat_id": work.assignment.id} | changes)):
+            if _revisions(connection, work.assignment) != work.revisions:
                 raise Conflict(say("an item was saved while the batch was being submitted; please submit again"))
             store_outcomes(session, work.assignment.id, work.by_item)
             if stops(outcomes):
@@ -124,13 +160,8 @@ def _find_with_work(database: Database, token: str) -> tuple[Visit, _Work | None
         return visit, _Work(visit.assignment, revisions, by_item, exam, score)
 
 
-def _revisions(session: Session, assignment: Assignment) -> list[tuple[int, int]]:
-    rows = session.execute(
-        select(Annotation.item_id, Annotation.revision)
-        .join(BatchItem, (BatchItem.item_id == Annotation.item_id) & (BatchItem.batch_id == assignment.batch_id))
-        .where(Annotation.assignment_id == assignment.id)
-        .order_by(BatchItem.position)
-    )
+def _revisions(connection: Connection, assignment: Assignment) -> list[tuple[int, int]]:
+    rows = connection.execute(_REVISIONS, {"seat_id": assignment.id, "batch_id": assignment.batch_id})
     return [(item_id, revision) for item_id, revision in rows]
 
 
@@ -142,35 +173,13 @@ def answered_items(session: Session, assignment: Assignment) -> tuple[list[tuple
     Incomplete
         If an item is not complete.
     """
-    rows = session.execute(
-        select(BatchItem.position, BatchItem.item_id, BatchItem.check_name, Output.text)
-        .join(ItemOutput, (ItemOutput.item_id == BatchItem.item_id) & (ItemOutput.position == 0))
-        .join(Output, Output.id == ItemOutput.output_id)
-        .where(BatchItem.batch_id == assignment.batch_id)
-        .order_by(BatchItem.position)
-    ).all()
-    complete = {
-        annotation.item_id: annotation
-        for annotation in session.execute(
-            select(
-                Annotation.id,
-                Annotation.item_id,
-                Annotation.revision,
-                Annotation.answers,
-                Annotation.completed_at,
-                Annotation.seconds,
-            ).where(Annotation.assignment_id == assignment.id, Annotation.status == "complete")
-        )
-    }
+    seat = {"seat_id": assignment.id}
+    rows = session.execute(_ITEMS, {"batch_id": assignment.batch_id}).all()
+    complete = {annotation.item_id: annotation for annotation in session.execute(_COMPLETE, seat)}
     if incomplete := [position for position, item_id, *_ in rows if item_id not in complete]:
         raise Incomplete(incomplete)
     spans: dict[int, list[MarkedSpan]] = defaultdict(list)
-    for annotation_id, start, end, category in session.execute(
-        select(Span.annotation_id, Span.start_offset, Span.end_offset, Category.key)
-        .join(Span.category)
-        .join(Span.annotation)
-        .where(Annotation.assignment_id == assignment.id, Span.side == "output")
-    ):
+    for annotation_id, start, end, category in session.execute(_SPANS, seat):
         spans[annotation_id].append(MarkedSpan(start, end, category))
     annotations = [complete[item_id] for _, item_id, *_ in rows]
     seconds = _seconds_believed(assignment, annotations)
