@@ -1,7 +1,6 @@
-"""How fast this Python computes here, and how much more the processors do together than one of them alone.
+"""How fast this machine adds at the moment, and how much more its processors do together than one of them alone.
 
-Processors of a virtual machine may share what computes. A Python that was built without profile-guided optimisation, as pyenv builds
-it unless told otherwise, takes about a fifth longer for everything.
+Those of a virtual machine may share what computes. How Python was built does not show in a loop as short as this one.
 """
 
 import os
@@ -15,7 +14,7 @@ ROUNDS = 5
 
 
 def describe_processors() -> str:
-    """Say how long this Python computes, and how many times what one processor does all of them do in the same time."""
+    """Say which Python this is, how fast it adds, and how many times what one processor does all of them do in the same time."""
     count = os.cpu_count() or 1
     with ProcessPoolExecutor(count) as pool:
         list(pool.map(_seconds, [1] * count))  # until all have started

@@ -6,7 +6,6 @@ from functools import cache, lru_cache
 from typing import Any
 
 from flask import current_app, render_template
-from flask_babel import force_locale
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
@@ -80,9 +79,9 @@ class Visitor:
         language = self.speaks
         bar = ""
         if self.preview is not None:
-            with force_locale(locale.SOURCE_LANGUAGE):  # the researcher's, not the annotator's
+            with locale.speaking(locale.SOURCE_LANGUAGE):  # the researcher's, not the annotator's
                 bar = render_template("campaign/_preview_bar.html", preview=self.preview)
-        with force_locale(language.replace("-", "_")):
+        with locale.speaking(language):
             return render_template(
                 f"annotator/{template}",
                 title=self.definition.title,
@@ -178,6 +177,7 @@ def marking_page(
         current={name: value for name, value in current.items() if name != "source"},
         practice=practice,
     )
+    many = len(definition.categories) > MOST_WITH_HOTKEYS
     is_untouched = all(state.revision == 0 for state in states)
     return visitor.page(
         "work.html",
@@ -187,7 +187,8 @@ def marking_page(
         total=len(states),
         source_html=source_html,
         page_json=htmlsafe_json_dumps(data, dumps=_dump_in_order),
-        keys=_keys_of(definition, language),
+        many=many,
+        keys=_keys_of(definition, language, many=many),
         script_strings=_script_strings(language),
         group=visitor.group,
         number=[state.position for state in states].index(current["position"]) + 1,
@@ -199,16 +200,16 @@ def marking_page(
 @cache
 def _script_strings(language: str) -> Markup:
     """Return what the page's scripts say; rendered once, because looking up each of them takes a third of the page's time."""
-    with force_locale(language.replace("-", "_")):
+    with locale.speaking(language):
         return Markup(render_template("annotator/_strings.html"))  # noqa: S704 - rendered by a template
 
 
-def _keys_of(definition: CampaignDefinition, language: str) -> Markup:
+def _keys_of(definition: CampaignDefinition, language: str, *, many: bool) -> Markup:
     categories = definition.categories
     return _keys(
         language,
         first_key=(categories[0].hotkey if categories else None) or "1",
-        finds_categories=len(categories) > MOST_WITH_HOTKEYS,
+        finds_categories=many,
         marks_words=definition.spans.granularity != "character",
         marks_omissions=definition.spans.omissions,
         suggests=definition.spans.suggestions_from is not None,
@@ -218,7 +219,7 @@ def _keys_of(definition: CampaignDefinition, language: str) -> Markup:
 @lru_cache(maxsize=256)
 def _keys(language: str, **differences: str | bool) -> Markup:
     """Return the list of keys; rendered once for each way in which campaigns differ in it, like what the scripts say."""
-    with force_locale(language.replace("-", "_")):
+    with locale.speaking(language):
         return Markup(render_template("annotator/_keys.html", **differences))  # noqa: S704 - rendered by a template
 
 

@@ -3,10 +3,11 @@
 Annotators' pages are translated, each speaks the language of its campaign. Researchers' pages are English.
 """
 
+from contextlib import AbstractContextManager
 from functools import cache
 
 from flask import request
-from flask_babel import gettext
+from flask_babel import force_locale, gettext
 
 from spanplat import paths
 from spanplat.errors import Saying
@@ -29,6 +30,12 @@ def choose() -> str:
 def of_request() -> str:
     """Return the language of a page for which no campaign decides."""
     return choose() if request.blueprint == "annotator" else SOURCE_LANGUAGE
+
+
+def speaking(language: str) -> AbstractContextManager[None]:
+    """Say everything in the block in a language, given as pages name it: ``pt-BR``."""
+    spoken: AbstractContextManager[None] = force_locale(language.replace("-", "_"))
+    return spoken
 
 
 def translate(saying: Saying) -> str:

@@ -5,7 +5,6 @@ from functools import cache
 from typing import Any, cast
 
 from flask import Response, current_app, request
-from flask_babel import force_locale
 from flask_babel import gettext as _
 from markupsafe import Markup
 
@@ -16,7 +15,7 @@ from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.source import SourceSettings
 from spanplat.settings import Settings
 from spanplat.web.headers import allow_images
-from spanplat.web.locale import SOURCE_LANGUAGE
+from spanplat.web.locale import SOURCE_LANGUAGE, speaking
 
 
 def source_settings(definition: CampaignDefinition | None) -> SourceSettings:
@@ -39,7 +38,7 @@ def rendered(definition: CampaignDefinition | None, source: Any, language: str) 
 @cache
 def _words(language: str) -> Words:
     """Return the words of a language; looked up once, because that took longer than to render a small source."""
-    with force_locale(language.replace("-", "_")):
+    with speaking(language):
         return Words(
             subject=_("Subject"),
             property=_("Property"),

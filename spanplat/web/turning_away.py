@@ -4,7 +4,6 @@ import contextlib
 from collections.abc import Iterator
 
 from flask import Response, jsonify, make_response, render_template, request
-from flask_babel import force_locale
 from flask_babel import gettext as _
 
 from spanplat.errors import Conflict, NotAllowed, NotFound, SpanplatError, TooMany
@@ -57,7 +56,7 @@ def spoken_to(token: str) -> Iterator[str]:
 @contextlib.contextmanager
 def _speaking_of(definition: CampaignDefinition | None) -> Iterator[str]:
     language = locale.choose() if definition is None else page_language(definition)
-    with force_locale(language):
+    with locale.speaking(language):
         yield language
 
 
