@@ -10,6 +10,7 @@ import contextlib
 import gzip
 import http.client
 import json
+import socket
 import statistics
 import sys
 import tempfile
@@ -21,11 +22,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import brotli
+import uvicorn
 from flask import Flask
 from sqlalchemy import Select, event, select
 from sqlalchemy.orm import Session
-from waitress.server import create_server
-from waitress.wasyncore import close_all
 
 from bench import factgenie_pages
 from bench.databases import KINDS, fresh_database, kinds_of
@@ -34,6 +34,7 @@ from bench.large_study import CAMPAIGNS, make_large_study
 from bench.other_work import add_other_work
 from bench.page_addresses import LACKING_WHERE_IMPORTED, LEFT_OUT, PageAddress, Places, addresses_of, unknown_routes
 from spanplat.cli.supervisor import keep_what_is_loaded
+from spanplat.cli.webserver import UVICORN
 from spanplat.db import Database
 from spanplat.models import (
     Annotator,
@@ -61,7 +62,8 @@ from spanplat.services.uploads import add_upload
 from spanplat.services.users import add_user
 from spanplat.settings import Settings
 from spanplat.web.accounts import StaffMember
-from spanplat.web.app import create_app
+from spanplat.web.app import MAX_BODY, create_app
+from spanplat.web.gateway import Gateway
 
 MOST_MS = 300.0
 MOST_KB = 150.0
@@ -126,6 +128,7 @@ class Studio:
     def __init__(self, database: Database, home: Path) -> None:
         self.app: Flask = create_app(Settings(home=home, _env_file=None), database)
         self.statements = 0
+        self._is_sqlite = database.is_sqlite
         with database.transaction() as session:
             add_user(session, "admin@example.org", Role.ADMIN)
         with database.reading() as session, self.app.test_request_context():
@@ -150,18 +153,18 @@ class Studio:
     @contextlib.contextmanager
     def serving(self) -> Iterator[http.client.HTTPConnection]:
         """Serve while the block lasts; give a connection that is kept alive."""
-        sockets: dict[int, object] = {}
-        server = create_server(self.app, map=sockets, host="127.0.0.1", port=0, threads=2)
-        thread = threading.Thread(target=server.run)
+        gateway = Gateway(self.app, asks_others=not self._is_sqlite, longest_body=MAX_BODY)
+        server = uvicorn.Server(uvicorn.Config(gateway, **UVICORN))
+        listener = socket.create_server(("127.0.0.1", 0))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
-        connection = http.client.HTTPConnection("127.0.0.1", server.effective_port)
+        connection = http.client.HTTPConnection(*listener.getsockname())
         try:
             yield connection
         finally:
             connection.close()
-            server.trigger.pull_trigger(lambda: close_all(sockets))  # in the thread that waits for them
+            server.should_exit = True
             thread.join()
-            server.task_dispatcher.shutdown()
 
     def visit(self, connection: http.client.HTTPConnection, page: PageAddress, *, fragment: bool, times: int) -> Visit:
         """Ask for an address so many times, for a download once."""

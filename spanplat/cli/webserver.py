@@ -1,4 +1,4 @@
-"""The web server's process: gunicorn with threads, or waitress on Windows."""
+"""The web server's processes: uvicorn in each, and gunicorn over several, which does not run on Windows."""
 
 import socket
 import sys
@@ -7,24 +7,40 @@ from collections.abc import Callable
 from typing import Any
 
 import click
-from flask import Flask
+import uvicorn
 
+from spanplat.cli.http_protocol import HttpProtocol
 from spanplat.cli.supervisor import keep_what_is_loaded, log_to_stderr, stop_with_parent
+from spanplat.db import Database
 from spanplat.settings import Settings, load_settings
 from spanplat.web.app import MAX_BODY, create_app
-from spanplat.web.uploads import MOST_BYTES
+from spanplat.web.gateway import Gateway
 
-THREADS = 16
-"""Requests one process serves at once; most wait for the database or the client."""
 KEEP_ALIVE_SECONDS = 35
 """Longer than the pause between two saves of an annotator who thinks, so that the next one finds its connection open."""
 GRACEFUL_SECONDS = 10
 SWITCH_SECONDS = 0.001
-"""How long a thread may compute while others want to. A save gives way each time it asks the database, and waits so long for each that
-computes; five times as long is Python's own choice."""
+"""How long a thread may compute while others want to: annotators' requests are to wait as little as possible for a page that takes
+long. Five times as long is Python's own choice."""
 BACKLOG = 2048
 """Connections that may wait to be accepted by one process."""
-WAITRESS_CONNECTIONS = 1000
+PARENT_LOOKED_FOR_SECONDS = 1
+"""How often a process looks whether the one that started it is still there."""
+
+UVICORN: dict[str, Any] = {
+    "http": HttpProtocol,
+    "ws": "none",
+    "interface": "asgi3",
+    "lifespan": "off",
+    "log_config": None,
+    "log_level": "warning",
+    "access_log": False,
+    "server_header": False,
+    "proxy_headers": False,  # who may say whose request it is stands in our settings
+    "timeout_keep_alive": KEEP_ALIVE_SECONDS,
+    "timeout_graceful_shutdown": GRACEFUL_SECONDS,
+    "timeout_notify": PARENT_LOOKED_FOR_SECONDS,
+}
 
 
 @click.command(hidden=True)
@@ -59,7 +75,7 @@ def run_web_server(settings: Settings, host: str, port: int, processes: int, on_
         Called with the address once connections are accepted.
     """
     if sys.platform == "win32":
-        _run_waitress(settings, host, port, on_ready)
+        run_alone(settings, host, port, on_ready)
     else:
         _run_gunicorn(settings, host, port, processes, on_ready)
 
@@ -69,26 +85,18 @@ def _address(host: str, port: int) -> str:
     return f"http://{shown}:{port}"
 
 
-def _run_waitress(settings: Settings, host: str, port: int, on_ready: Callable[[str], None]) -> None:
-    from waitress import create_server  # noqa: PLC0415 - only where gunicorn does not run
-
-    app = create_app(settings)
-    _prepare(app)
-    # It takes a whole request in before the application sees it, so it has to know itself when to stop.
-    server = create_server(
-        app,
-        host=host,
-        port=port,
-        threads=THREADS,
-        connection_limit=WAITRESS_CONNECTIONS,
-        max_request_body_size=MOST_BYTES + MAX_BODY,
-    )
-    on_ready(_address(host, server.effective_port))
-    server.run()
+def run_alone(settings: Settings, host: str, port: int, on_ready: Callable[[str], None]) -> None:
+    """Serve with this process alone until it is told to stop."""
+    gateway = _gateway(settings)
+    (listener,) = _listen(host, port, 1)
+    on_ready(_address(host, listener.getsockname()[1]))
+    uvicorn.Server(uvicorn.Config(gateway, **UVICORN)).run(sockets=[listener])
 
 
 def _run_gunicorn(settings: Settings, host: str, port: int, processes: int, on_ready: Callable[[str], None]) -> None:
     from gunicorn.app.base import BaseApplication  # noqa: PLC0415 - does not import on Windows
+
+    from spanplat.cli.server_process import server_process  # noqa: PLC0415 - neither
 
     class Server(BaseApplication):  # type: ignore[misc]
         def load_config(self) -> None:
@@ -96,9 +104,7 @@ def _run_gunicorn(settings: Settings, host: str, port: int, processes: int, on_r
                 "bind": [f"fd://{listener.detach()}" for listener in _listen(host, port, processes)],
                 "pre_fork": _give_a_listener,
                 "workers": processes,
-                "worker_class": "gthread",
-                "threads": THREADS,
-                "keepalive": KEEP_ALIVE_SECONDS,
+                "worker_class": server_process(UVICORN),
                 "graceful_timeout": GRACEFUL_SECONDS,
                 "timeout": 60,
                 "loglevel": "warning",
@@ -109,20 +115,22 @@ def _run_gunicorn(settings: Settings, host: str, port: int, processes: int, on_r
                 if name in self.cfg.settings:
                     self.cfg.set(name, value)
 
-        def load(self) -> Any:
-            app = create_app(settings)
-            _prepare(app)
-            return app
+        def load(self) -> Gateway:
+            return _gateway(settings)
 
     Server().run()
 
 
-def _prepare(app: Flask) -> None:
-    """Make a process ready for a crowd: nobody is to wait while templates are compiled, nor long for a thread that computes."""
+def _gateway(settings: Settings) -> Gateway:
+    """Return the application, ready for a crowd: nobody is to wait while templates are compiled, nor long for who computes."""
+    database = Database(settings.database)
+    app = create_app(settings, database)
     for name in app.jinja_env.list_templates(filter_func=lambda name: name.startswith(("annotator/", "_"))):
         app.jinja_env.get_template(name)
     keep_what_is_loaded()
     sys.setswitchinterval(SWITCH_SECONDS)
+    asks_others = not database.is_sqlite or bool(settings.redis_url)
+    return Gateway(app, asks_others=asks_others, longest_body=MAX_BODY)
 
 
 def _listen(host: str, port: int, processes: int) -> list[socket.socket]:

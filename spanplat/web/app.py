@@ -62,7 +62,6 @@ from spanplat.web import (
     statistics,
     studies,
     systems,
-    turns,
     uploads,
 )
 from spanplat.web.csrf import FormProtection
@@ -154,7 +153,6 @@ def create_app(settings: Settings, database: Database | None = None) -> Flask:
     app.extensions["spanplat_settings"] = settings
     _configure(app, settings)
     session.init_app(app, database)
-    turns.init_app(app, database)
     static_files.init_app(app, paths.STATIC, settings.make_home() / "static-cache")
     if app.config["SESSION_COOKIE_SECURE"]:  # encrypted, which this server does not do itself: a proxy stands before it
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=1, x_proto=1)  # type: ignore[method-assign]

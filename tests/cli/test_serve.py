@@ -101,7 +101,7 @@ def test_it_serves_and_ends_cleanly(
     process = start("serve", "--port", "0", "--workers", "2")
     response = httpx.get(f"{address_of(process)}/healthz", timeout=LONGEST_WAIT)
     assert response.status_code == 200
-    assert response.headers["Server"] == "gunicorn", "and nothing of its version"
+    assert "Server" not in response.headers, "nobody need know what to attack"
     assert response.json() == {"status": "ok"}
     wait_until(lambda: len(workers(process)) == 1)
     everyone = family(process)
@@ -221,6 +221,33 @@ def test_nothing_outlives_a_supervisor_that_is_killed(
     everyone = family(process)
     process.kill()
     wait_until(lambda: ended(everyone))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="one process serves there")
+def test_no_process_goes_on_serving_without_the_one_that_started_it(
+    start: Callable[..., "subprocess.Popen[str]"], wait_until: WaitUntil
+) -> None:
+    process = start("serve", "--port", "0", "--workers", "2", "--no-worker")
+    address_of(process)
+    (first,) = psutil.Process(process.pid).children()
+    wait_until(lambda: len(first.children()) == 2)
+    everyone = family(process)
+    first.kill()
+    wait_until(lambda: ended(everyone))
+    assert process.wait(LONGEST_WAIT) == 1
+
+
+def test_one_process_serves_alone_where_there_can_be_one_only() -> None:
+    script = (
+        "from spanplat.cli.webserver import run_alone; from spanplat.settings import load_settings; "
+        "run_alone(load_settings(), '127.0.0.1', 0, lambda address: print(address, flush=True))"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        response = httpx.get(f"{process.stdout.readline().strip()}/healthz", timeout=LONGEST_WAIT)
+        process.terminate()
+        process.wait(LONGEST_WAIT)
+    assert response.json() == {"status": "ok"}
 
 
 def test_what_a_process_loaded_before_it_serves_is_left_out_of_garbage_collections() -> None:
