@@ -41,8 +41,10 @@ SHORT_BODY = 256 * 1024
 """Bytes that are kept of every body that comes."""
 PIECE = 64 * 1024
 """Bytes of an answer that are sent at a time, at least, where more follow."""
-LONG_BODIES_AT_ONCE = 8
-"""Longer bodies of annotators that are kept at the same time; the others wait unread."""
+LONG_BODIES_AT_ONCE = 16
+"""Longer bodies of annotators that are received at the same time; the others wait unread."""
+LONG_BODY_SECONDS = 60.0
+"""How long one of them may take, from the moment it is read on; who sends more slowly keeps others waiting."""
 
 
 class Gateway:
@@ -61,12 +63,22 @@ class Gateway:
         that asks it.
     longest_body
         Of an annotator's request, in bytes; a longer one is left to the application to refuse, and no more of it is read.
+    long_body_seconds
+        How long an annotator's body that is not short may take; then the request is refused.
     """
 
-    def __init__(self, application: "WSGIApplication", *, asks_others: bool, longest_body: int) -> None:
+    def __init__(
+        self,
+        application: "WSGIApplication",
+        *,
+        asks_others: bool,
+        longest_body: int,
+        long_body_seconds: float = LONG_BODY_SECONDS,
+    ) -> None:
         self._application = application
         self._asks_others = asks_others
         self._longest_body = longest_body
+        self._long_body_seconds = long_body_seconds
         self._threads = ThreadPoolExecutor(THREADS, "request")
         self._annotators = ThreadPoolExecutor(ANNOTATORS_AT_ONCE, "annotator")
         self._long_bodies = asyncio.Semaphore(LONG_BODIES_AT_ONCE)
@@ -80,9 +92,12 @@ class Gateway:
         try:
             await body.read_ahead(SHORT_BODY)
             if is_annotator and body.has_more:
-                async with self._long_bodies:
+                async with self._long_bodies, asyncio.timeout(self._long_body_seconds):
                     await body.read_ahead(self._longest_body)
         except ConnectionResetError:
+            return
+        except TimeoutError:
+            await _send_whole(send, "408 Request Timeout", [], b"", closes=True)
             return
         if not self._asks_others and WORK.fullmatch(path):
             await _answer_here(self._application, environ, body, send)
@@ -98,12 +113,15 @@ class _Body:
         self._receive = receive
         self._length = int(environ.get("CONTENT_LENGTH") or 0)
         self._parts: list[bytes] = []
+        self._received = 0
         self.has_more = self._length > 0 or "HTTP_TRANSFER_ENCODING" in environ
 
     async def read_ahead(self, most: int) -> None:
         """Receive the body, unless it is longer than so many bytes; of one that does not say its length, receive no more than that."""
-        while self.has_more and max(self._length, sum(map(len, self._parts))) <= most:
-            self._parts.append(await self.receive())
+        while self.has_more and max(self._length, self._received) <= most:
+            part = await self.receive()
+            self._parts.append(part)
+            self._received += len(part)
 
     async def receive(self) -> bytes:
         """Return the next part.
@@ -142,8 +160,7 @@ async def _answer_here(application: "WSGIApplication", environ: "WSGIEnvironment
     chunks = application(environ, start_response)
     with _closing(chunks):
         answer.extend(chunks)
-    await send(_start(*begun[-1], closes=body.has_more))
-    await send({"type": "http.response.body", "body": b"".join(answer)})
+    await _send_whole(send, *begun[-1], b"".join(answer), closes=body.has_more)
 
 
 class _GoneError(Exception):
@@ -162,6 +179,7 @@ class _Exchange:
         self._loop = asyncio.get_running_loop()
         self._beginning: tuple[str, list[tuple[str, str]]] | None = None
         self._held: list[bytes] = []
+        self._held_bytes = 0
         self._watch: asyncio.Task[None] | None = None
         self._is_gone = False
 
@@ -201,10 +219,12 @@ class _Exchange:
     def _hold(self, chunk: bytes) -> None:
         if self._is_gone:
             raise _GoneError
-        if sum(map(len, self._held)) >= PIECE:
+        if self._held_bytes >= PIECE:
             self._wait_for(self._pass_on(b"".join(self._held), is_last=False))
             self._held.clear()
+            self._held_bytes = 0
         self._held.append(chunk)
+        self._held_bytes += len(chunk)
 
     async def _pass_on(self, chunk: bytes, *, is_last: bool) -> None:
         if self._beginning is not None:
@@ -244,6 +264,13 @@ class _Stream(io.RawIOBase):
         buffer[:count] = self._part[:count]
         self._part = self._part[count:]
         return count
+
+
+async def _send_whole(
+    send: Send, status: str, headers: Iterable[tuple[str, str]], body: bytes, *, closes: bool
+) -> None:
+    await send(_start(status, headers, closes=closes))
+    await send({"type": "http.response.body", "body": body})
 
 
 def _start(status: str, headers: Iterable[tuple[str, str]], *, closes: bool) -> Message:

@@ -1,13 +1,19 @@
 """One's own account: password, sessions, and tokens for scripts."""
 
+import contextlib
+import io
 import re
+import sqlite3
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from flask import Flask
+from sqlalchemy import make_url
 
 from spanplat.db import Database
 from spanplat.models import Role
+from spanplat.services.pools import add_people
 from spanplat.services.users import add_user
 from spanplat.web.policy import Access, access_of
 
@@ -38,6 +44,43 @@ def bearer(app: Flask, token: str) -> Any:
         return client.open(path, method=method, headers={"Authorization": f"Bearer {token}"}, **options)
 
     return ask
+
+
+class WatchedForm(io.RawIOBase):
+    """The body of a request, which notes whether somebody could write when it was read."""
+
+    def __init__(self, content: bytes, database: Database) -> None:
+        self._content = io.BytesIO(content)
+        self._path = make_url(database.url).database or ""
+        self.could_others_write: list[bool] = []
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        with contextlib.closing(sqlite3.connect(self._path, timeout=0)) as other:
+            try:
+                other.execute("BEGIN IMMEDIATE")
+                self.could_others_write.append(True)
+            except sqlite3.OperationalError:
+                self.could_others_write.append(False)
+        return self._content.readinto(buffer)
+
+
+def test_nobody_waits_with_writing_for_a_script_that_sends_slowly(ada: Any, app: Flask, demo: Database) -> None:
+    with demo.transaction() as session:
+        add_people(session, "experts", "prolific", ["PID-1"], datetime.now(UTC))
+    content = b"annotator=somebody"
+    form = WatchedForm(content, demo)
+    removed = bearer(app, token_of(ada, "write"))(
+        "POST",
+        "/admin/pools/experts/remove",
+        content_type="application/x-www-form-urlencoded",
+        environ_overrides={"wsgi.input": form, "CONTENT_LENGTH": str(len(content))},
+    )
+    assert removed.status_code == 303
+    assert form.could_others_write
+    assert all(form.could_others_write)
 
 
 def test_a_new_password_keeps_this_session_and_ends_the_others(ada: Any, app: Flask) -> None:

@@ -31,9 +31,21 @@ def serve() -> Iterator[Serve]:
     """Serve an application with this process; gives the port."""
     with contextlib.ExitStack() as in_the_end:
 
-        def serve(application: "WSGIApplication", *, asks_others: bool = False, **options: object) -> int:
-            gateway = Gateway(application, asks_others=asks_others, longest_body=LONGEST_BODY)
-            server = uvicorn.Server(uvicorn.Config(gateway, **UVICORN | options))
+        def serve(
+            application: "WSGIApplication",
+            *,
+            asks_others: bool = False,
+            keep_alive_seconds: int = round(LONGEST_WAIT),
+            long_body_seconds: float = LONGEST_WAIT,
+        ) -> int:
+            gateway = Gateway(
+                application,
+                asks_others=asks_others,
+                longest_body=LONGEST_BODY,
+                long_body_seconds=long_body_seconds,
+            )
+            options = UVICORN | {"timeout_keep_alive": keep_alive_seconds}
+            server = uvicorn.Server(uvicorn.Config(gateway, **options))
             listener = socket.create_server(("127.0.0.1", 0))
             thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
 
@@ -237,6 +249,14 @@ def test_whoever_sends_slowly_keeps_nobody_waiting(serve: Serve, length: int) ->
     assert [read_all(connection).endswith(b"x" * length) for connection in slow] == [True] * THREADS
 
 
+def test_whoever_sends_much_too_slowly_is_refused(serve: Serve) -> None:
+    telling = Telling()
+    port = serve(telling, long_body_seconds=0.1)
+    head = f"PUT {ANNOTATOR} HTTP/1.1\nHost: x\nContent-Length: {SHORT_BODY + 1}\n\n"
+    assert read_all(begin(port, head, b"x" * SHORT_BODY)).startswith(b"HTTP/1.1 408 ")
+    assert telling.environ == {}
+
+
 @pytest.mark.parametrize("path", [ANNOTATOR, RESEARCHER])
 def test_the_application_never_takes_a_part_of_a_body_for_the_whole(serve: Serve, path: str) -> None:
     outcomes: list[str] = []
@@ -344,6 +364,6 @@ def test_strangers_cannot_make_the_server_keep_much(serve: Serve, headers: list[
 
 
 def test_a_connection_on_which_nothing_is_asked_is_closed(serve: Serve) -> None:
-    port = serve(Telling(), timeout_keep_alive=1)
+    port = serve(Telling(), keep_alive_seconds=1)
     assert read_all(begin(port, "")) == b""
     assert read_all(begin(port, "GET / HTTP/1.1\nHost: x\n\n")).startswith(b"HTTP/1.1 200 ")
