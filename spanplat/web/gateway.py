@@ -31,8 +31,8 @@ Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-WORK = re.compile(r"/a/[^/]+(/items(/[0-9]+)?|/presence|/submit)?")
-"""Paths of annotators at work: their page, its items, what they save. To arrive, or to draw a chart, may take longer."""
+WORK = re.compile(r"/a/[^/]+(/items(/[0-9]+)?|/presence)?")
+"""Paths of annotators at work: their page, its items, what they save. To arrive, to draw a chart or to submit may take longer."""
 THREADS = 16
 """Requests of others than annotators that one process answers at once; most wait for the database or the client."""
 ANNOTATORS_AT_ONCE = 8

@@ -173,7 +173,7 @@ class Threads:
         return [name]
 
 
-@pytest.mark.parametrize("path", ["/a/token", "/a/token/items", ANNOTATOR, "/a/token/presence", "/a/token/submit"])
+@pytest.mark.parametrize("path", ["/a/token", "/a/token/items", ANNOTATOR, "/a/token/presence"])
 def test_annotators_at_work_are_answered_in_the_thread_that_reads_unless_others_have_to_be_asked(
     serve: Serve, path: str
 ) -> None:
@@ -181,7 +181,7 @@ def test_annotators_at_work_are_answered_in_the_thread_that_reads_unless_others_
     assert said(serve(Threads(), asks_others=True), path).startswith(b"annotator")
 
 
-@pytest.mark.parametrize("path", ["/c/study/start", "/a/token/items/1/charts/0", "/a/token/comprehension"])
+@pytest.mark.parametrize("path", ["/c/study/start", "/a/token/items/1/charts/0", "/a/token/submit"])
 def test_what_may_take_longer_is_answered_in_another_thread(serve: Serve, path: str) -> None:
     assert said(serve(Threads()), path).startswith(b"annotator")
 
