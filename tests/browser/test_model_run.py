@@ -17,7 +17,8 @@ from tests.standin.server import StandIn
 
 pytestmark = pytest.mark.browser
 
-OUTPUTS = 12
+OUTPUTS = 60
+"""More than a run asks about before it notices, a quarter of a second later, that it was paused."""
 BEFORE_PAUSE = 4
 SAYS_NOTHING = Reply(tokens=(100, 20, 0))
 
@@ -50,7 +51,7 @@ def test_a_run_is_started_knowing_its_price_paused_resumed_and_reported(
     create_study(live_server.database, f"{standin.url}/v1", concurrency=1, max_cost=5, timeout=600)
     signed_in(page).goto("/admin/campaigns/study")
     outlook = page.get_by_role("region", name="What a run would take")
-    expect(outlook).to_contain_text("12 items to ask about: ≈ $")
+    expect(outlook).to_contain_text(f"{OUTPUTS} items to ask about: ≈ $")
     expect(outlook).to_contain_text("stop before they cost more than $5.00")
     page.get_by_role("button", name="Run the model").click()
     expect(page.get_by_role("status")).to_contain_text("The run waits for the worker")
@@ -74,5 +75,5 @@ def test_a_run_is_started_knowing_its_price_paused_resumed_and_reported(
     report = page.locator("#progress")
     expect(report).to_contain_text("for 1,000 outputs")
     expect(report).to_contain_text("Seconds per output")
-    expect(report).to_contain_text("1,100 in, 220 out")
+    expect(report).to_contain_text("5,900 in, 1,180 out")
     assert max(standin.ledger.answered.values()) == 1, "nothing that was answered is asked again"
