@@ -33,8 +33,9 @@ from bench.import_d2t import DATA, TimedDatabase, import_everything
 from bench.large_study import CAMPAIGNS, make_large_study
 from bench.other_work import add_other_work
 from bench.page_addresses import LACKING_WHERE_IMPORTED, LEFT_OUT, PageAddress, Places, addresses_of, unknown_routes
+from spanplat.cli.http_server import UVICORN
 from spanplat.cli.supervisor import keep_what_is_loaded
-from spanplat.cli.webserver import UVICORN
+from spanplat.cli.webserver import gateway_to
 from spanplat.db import Database
 from spanplat.models import (
     Annotator,
@@ -62,8 +63,7 @@ from spanplat.services.uploads import add_upload
 from spanplat.services.users import add_user
 from spanplat.settings import Settings
 from spanplat.web.accounts import StaffMember
-from spanplat.web.app import MAX_BODY, create_app
-from spanplat.web.gateway import Gateway
+from spanplat.web.app import create_app
 
 MOST_MS = 300.0
 MOST_KB = 150.0
@@ -126,9 +126,10 @@ class Studio:
     """The application over one database, served over HTTP in this process, and the browser of an administrator who is signed in."""
 
     def __init__(self, database: Database, home: Path) -> None:
-        self.app: Flask = create_app(Settings(home=home, _env_file=None), database)
+        settings = Settings(home=home, _env_file=None)
+        self.app: Flask = create_app(settings, database)
+        self._gateway = gateway_to(self.app, database, settings)
         self.statements = 0
-        self._is_sqlite = database.is_sqlite
         with database.transaction() as session:
             add_user(session, "admin@example.org", Role.ADMIN)
         with database.reading() as session, self.app.test_request_context():
@@ -153,8 +154,7 @@ class Studio:
     @contextlib.contextmanager
     def serving(self) -> Iterator[http.client.HTTPConnection]:
         """Serve while the block lasts; give a connection that is kept alive."""
-        gateway = Gateway(self.app, asks_others=not self._is_sqlite, longest_body=MAX_BODY)
-        server = uvicorn.Server(uvicorn.Config(gateway, **UVICORN))
+        server = uvicorn.Server(uvicorn.Config(self._gateway, **UVICORN))
         listener = socket.create_server(("127.0.0.1", 0))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

@@ -8,39 +8,20 @@ from typing import Any
 
 import click
 import uvicorn
+from flask import Flask
 
-from spanplat.cli.http_protocol import HttpProtocol
+from spanplat.cli.http_server import GRACEFUL_SECONDS, UVICORN
 from spanplat.cli.supervisor import keep_what_is_loaded, log_to_stderr, stop_with_parent
 from spanplat.db import Database
 from spanplat.settings import Settings, load_settings
 from spanplat.web.app import MAX_BODY, create_app
 from spanplat.web.gateway import Gateway
 
-KEEP_ALIVE_SECONDS = 35
-"""Longer than the pause between two saves of an annotator who thinks, so that the next one finds its connection open."""
-GRACEFUL_SECONDS = 10
 SWITCH_SECONDS = 0.001
 """How long a thread may compute while others want to: annotators' requests are to wait as little as possible for a page that takes
 long. Five times as long is Python's own choice."""
 BACKLOG = 2048
 """Connections that may wait to be accepted by one process."""
-PARENT_LOOKED_FOR_SECONDS = 1
-"""How often a process looks whether the one that started it is still there."""
-
-UVICORN: dict[str, Any] = {
-    "http": HttpProtocol,
-    "ws": "none",
-    "interface": "asgi3",
-    "lifespan": "off",
-    "log_config": None,
-    "log_level": "warning",
-    "access_log": False,
-    "server_header": False,
-    "proxy_headers": False,  # who may say whose request it is stands in our settings
-    "timeout_keep_alive": KEEP_ALIVE_SECONDS,
-    "timeout_graceful_shutdown": GRACEFUL_SECONDS,
-    "timeout_notify": PARENT_LOOKED_FOR_SECONDS,
-}
 
 
 @click.command(hidden=True)
@@ -87,7 +68,7 @@ def _address(host: str, port: int) -> str:
 
 def run_alone(settings: Settings, host: str, port: int, on_ready: Callable[[str], None]) -> None:
     """Serve with this process alone until it is told to stop."""
-    gateway = _gateway(settings)
+    gateway = _ready_gateway(settings)
     (listener,) = _listen(host, port, 1)
     on_ready(_address(host, listener.getsockname()[1]))
     uvicorn.Server(uvicorn.Config(gateway, **UVICORN)).run(sockets=[listener])
@@ -96,7 +77,7 @@ def run_alone(settings: Settings, host: str, port: int, on_ready: Callable[[str]
 def _run_gunicorn(settings: Settings, host: str, port: int, processes: int, on_ready: Callable[[str], None]) -> None:
     from gunicorn.app.base import BaseApplication  # noqa: PLC0415 - does not import on Windows
 
-    from spanplat.cli.server_process import server_process  # noqa: PLC0415 - neither
+    from spanplat.cli.server_process import ServerProcess  # noqa: PLC0415 - neither
 
     class Server(BaseApplication):  # type: ignore[misc]
         def load_config(self) -> None:
@@ -104,7 +85,7 @@ def _run_gunicorn(settings: Settings, host: str, port: int, processes: int, on_r
                 "bind": [f"fd://{listener.detach()}" for listener in _listen(host, port, processes)],
                 "pre_fork": _give_a_listener,
                 "workers": processes,
-                "worker_class": server_process(UVICORN),
+                "worker_class": ServerProcess,
                 "graceful_timeout": GRACEFUL_SECONDS,
                 "timeout": 60,
                 "loglevel": "warning",
@@ -116,12 +97,12 @@ def _run_gunicorn(settings: Settings, host: str, port: int, processes: int, on_r
                     self.cfg.set(name, value)
 
         def load(self) -> Gateway:
-            return _gateway(settings)
+            return _ready_gateway(settings)
 
     Server().run()
 
 
-def _gateway(settings: Settings) -> Gateway:
+def _ready_gateway(settings: Settings) -> Gateway:
     """Return the application, ready for a crowd: nobody is to wait while templates are compiled, nor long for who computes."""
     database = Database(settings.database)
     app = create_app(settings, database)
@@ -129,6 +110,11 @@ def _gateway(settings: Settings) -> Gateway:
         app.jinja_env.get_template(name)
     keep_what_is_loaded()
     sys.setswitchinterval(SWITCH_SECONDS)
+    return gateway_to(app, database, settings)
+
+
+def gateway_to(app: Flask, database: Database, settings: Settings) -> Gateway:
+    """Return what answers HTTP requests with the application."""
     asks_others = not database.is_sqlite or bool(settings.redis_url)
     return Gateway(app, asks_others=asks_others, longest_body=MAX_BODY)
 

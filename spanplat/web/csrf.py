@@ -16,8 +16,6 @@ class FormProtection(CSRFProtect):  # type: ignore[misc]
     """Ask forms for their token, but not scripts for one: no other site can make a browser send their header."""
 
     def protect(self, *, apply_exemptions: bool = False) -> None:
-        """Refuse a form without the token of its page; in any case read it now, for no transaction is to wait for who sends it."""
+        """Refuse a form without the token of its page."""
         if bearer_token() is None:
             super().protect(apply_exemptions=apply_exemptions)
-        else:
-            request.form  # noqa: B018 - parsed when first asked for

@@ -51,8 +51,8 @@ class Gateway:
     """ASGI application that answers with a WSGI application.
 
     A body that is short, and every body of an annotator, has come whole before the application is asked: it may read it inside a
-    transaction, where nobody must wait for a slow connection. Longer bodies of others come while they are read, which forms and
-    files are before anything is written.
+    transaction, where nobody must wait for a slow connection. Longer bodies of others come while they are read, before a transaction
+    begins (`spanplat.web.session.transaction`): in one, their thread would wait for the event loop, and the loop perhaps for it.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class _Body:
 
 
 async def _answer_here(application: "WSGIApplication", environ: "WSGIEnvironment", body: _Body, send: Send) -> None:
-    """Answer a request whose body has come in this thread, and send the answer as a whole."""
+    """Answer in this thread a request whose body has come, and send the answer as a whole."""
     environ["wsgi.input"] = io.BytesIO(body.take())
     begun: list[tuple[str, list[tuple[str, str]]]] = []
     answer: list[bytes] = []

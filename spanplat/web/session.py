@@ -7,7 +7,7 @@ request body is parsed.
 import contextlib
 from collections.abc import Iterator
 
-from flask import Flask, current_app, g
+from flask import Flask, current_app, g, request
 from flask_login import current_user
 from sqlalchemy.orm import Session
 
@@ -45,6 +45,7 @@ def try_out() -> Session:
 
     Others wait with their writing until the request ends, so read and validate first.
     """
+    _read_form()
     forget_snapshot()
     g.reading_stack = contextlib.ExitStack()
     g.reading_session = g.reading_stack.enter_context(database().trial())
@@ -61,6 +62,7 @@ def transaction() -> Iterator[Session]:
     ...         set_status(session, slug, CampaignStatus.OPEN)
     ...     return redirect(url_for("campaigns.show", slug=slug), 303)
     """
+    _read_form()
     with database().transaction() as session:
         session.info["actor"] = actor()
         yield session
@@ -69,6 +71,11 @@ def transaction() -> Iterator[Session]:
 def actor() -> str:
     """Return who acts, as the audit log keeps it."""
     return f"user:{current_user.id}" if current_user.is_authenticated else "visitor"
+
+
+def _read_form() -> None:
+    """Read what is sent before others have to wait: a route may look at it for the first time while it writes."""
+    request.form  # noqa: B018 - parsed when first asked for
 
 
 def _close_reading(_error: BaseException | None) -> None:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 import uvicorn
 
-from spanplat.cli.http_protocol import LONGEST_HEAD, MOST_HEADERS
-from spanplat.cli.webserver import UVICORN
+from spanplat.cli.http_server import LONGEST_HEAD, MOST_HEADERS, UVICORN
 from spanplat.web.gateway import ANNOTATORS_AT_ONCE, SHORT_BODY, THREADS, Gateway
 
 if TYPE_CHECKING:
