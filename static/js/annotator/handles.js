@@ -1,6 +1,7 @@
-// Handles at both ends of the selected mark: dragged with mouse, pen or finger they move that end, snapped as a drag over the text is.
+// Handles at both ends of the selected mark. Dragging one with mouse, pen or finger moves that end, snapped like a selection.
+// A handle has its knob below the line. Letters have priority: a press on a letter starts a selection, even beside a handle.
 
-/** How near the edge of what scrolls a drag makes it scroll, and how far at a time. */
+/** Distance from the border of the scrolling pane at which a drag scrolls it, and the size of each step. */
 const SCROLL_ZONE_PX = 40;
 const SCROLL_STEP_PX = 12;
 
@@ -22,7 +23,7 @@ export class Handles {
     const handle = document.createElement("div");
     handle.className = `handle ${edge}`;
     handle.hidden = true;
-    // The keys that do the same are listed; a screen reader has no use for something to drag.
+    // Screen reader users resize with the listed keys, so a handle to drag is only noise for them.
     handle.setAttribute("aria-hidden", "true");
     handle.addEventListener("pointerdown", (event) => this.#begin(event, edge));
     handle.addEventListener("pointermove", (event) => this.#move(event));
@@ -31,7 +32,7 @@ export class Handles {
     return handle;
   }
 
-  /** Puts the handles at the selected mark with the next frame, when the page has been laid out anyway. */
+  /** Places the handles in the next frame: measuring now would force an extra layout. */
   #place() {
     cancelAnimationFrame(this.#frame);
     this.#frame = requestAnimationFrame(() => this.#placeNow());
@@ -61,12 +62,18 @@ export class Handles {
     const { store, surfaces } = this.desk;
     const span = store.find(store.selected);
     const surface = surfaces.get(span.on);
+    document.body.classList.add("resizing"); // handles ignore the pointer from now on, so that look-ups by point find the text below
+    // The touch zone is larger than the visible knob and covers letters of the next line: a press there is meant for the letters.
+    if (!isOnKnob(event) && surface.view.letterAt(event.clientX, event.clientY) !== null) {
+      document.body.classList.remove("resizing");
+      surface.selection.begin(event);
+      return;
+    }
     const { x, top, height } = surface.view.boxAt(span[edge], edge === "start" ? "after" : "before");
-    // The pointer holds the handle, which stands beside the letters: what counts is the place in the line that it moves.
+    // The knob is below the line: the grip converts the pointer's position to the place in the line.
     const grip = { x: x - event.clientX, y: top + height / 2 - event.clientY };
     this.#drag = { span, edge, surface, grip, moved: span };
     event.target.setPointerCapture(event.pointerId);
-    document.body.classList.add("resizing");
   }
 
   #move(event) {
@@ -87,7 +94,7 @@ export class Handles {
     this.#show(moved);
   }
 
-  /** Shows the mark as it would be; the store learns of it when the handle is let go. */
+  /** Previews the moved mark; the store changes only when the handle is released. */
   #show(moved) {
     const { spans } = this.desk.store;
     const shown = spans.map((span) => (span.id === moved.id ? moved : span));
@@ -114,6 +121,14 @@ export class Handles {
     this.#drag = null;
     document.body.classList.remove("resizing");
   }
+}
+
+/** Whether a handle was pressed where its knob is drawn. */
+function isOnKnob({ target: handle, clientX, clientY }) {
+  const { left, right, bottom } = handle.getBoundingClientRect();
+  const size = parseFloat(getComputedStyle(handle, "::before").width);
+  const from = handle.classList.contains("leftmost") ? right - size : left;
+  return clientX >= from && clientX <= from + size && clientY >= bottom && clientY <= bottom + size;
 }
 
 /** Scrolls what holds the text when the pointer comes near its border. */

@@ -1,11 +1,11 @@
-// Paints spans into the text. The element's text content is the stored text and nothing else, so that offsets can be read from it:
-// a covered stretch is a <mark>, an omission an empty one; lines, labels and wedges are drawn by CSS.
+// Painting of spans. The element's text content is exactly the stored text, so that offsets can be read from it. A covered stretch is a
+// <mark>, an omission an empty <mark>; CSS draws lines, labels and wedges.
 
-/** How the line under a category looks besides its colour, so that colour is never the only sign. */
+/** Number of line patterns. Categories differ in pattern too, so that colour is never the only sign. */
 const PATTERNS = 3;
-/** Colours repeat after so many categories; their patterns then go on by one, so that no two look the same. */
+/** Number of colours. After so many categories colours repeat with the next pattern, so that no two look the same. */
 const PALETTE = 12;
-/** A block is longer than this: lists of short lines need no block for each. */
+/** Minimum length of a block: lists of short lines do not need a block each. */
 const BLOCK_LENGTH = 300;
 
 /**
@@ -28,7 +28,7 @@ export function assignLanes(spans) {
 }
 
 /**
- * Cuts the text where a span starts or ends. Where something is missing there is an empty stretch.
+ * Cuts the text at the starts and ends of spans. An omission has an empty stretch.
  *
  * @param {number} length of the text
  * @param {{id: number, start: number, end: number}[]} spans
@@ -54,8 +54,8 @@ export function cutIntoStretches(length, spans, further = []) {
 }
 
 /**
- * Cuts a text behind line feeds into blocks, so that a change is laid out and drawn within the block it is in and not in all of a long text.
- * No block ends with an empty line: Chromium's caret, moving up, would pass over it.
+ * Cuts a text after line feeds into blocks. A change then causes a new layout of its block only, not of the whole text.
+ * No block ends with an empty line: Chromium's caret would skip it when it moves up.
  *
  * @param {string} text
  * @returns {number[]} where blocks begin; the first begins at 0
@@ -92,7 +92,7 @@ export class TextView {
   }
 
   /**
-   * Shows the spans. Only the stretches that look different from before are made anew, so that long texts stay quick.
+   * Shows the spans. Only stretches that look different are replaced, so that long texts stay fast.
    *
    * @param {string} text
    * @param {object[]} spans
@@ -103,7 +103,7 @@ export class TextView {
     if (text !== this.text || !this.#blocks.length) this.#begin(text);
     const lanes = assignLanes(spans.filter((span) => !isOmission(span)));
     const starts = this.#starts;
-    // The line feed at the end of a block is a node of its own: moving up from the next block, Chromium's caret passes over the last one.
+    // The line feed at the end of a block has a text node of its own: Chromium's caret skips the last node when it moves up.
     const edges = starts.slice(1).flatMap((start) => [start - 1, start]);
     const stretches = cutIntoStretches(text.length, spans, judged ? [...edges, judged.start, judged.end] : edges);
     let from = 0;
@@ -132,6 +132,7 @@ export class TextView {
     const { pieces: before } = block;
     for (const stretch of stretches) stretch.judged = Boolean(judged) && judged.start <= stretch.start && stretch.end <= judged.end;
     const looks = stretches.map((stretch) => this.#look(stretch, lanes, selected));
+    // Only pieces that changed are replaced: the others keep their nodes, and with them the browser's selection.
     const shorter = Math.min(before.length, looks.length);
     let head = 0;
     while (head < shorter && before[head].look === looks[head]) head++;
@@ -151,7 +152,7 @@ export class TextView {
     block.pieces = [...before.slice(0, head), ...fresh, ...kept];
   }
 
-  /** Everything that decides how a stretch is drawn, as a string to compare. */
+  /** All properties that decide how a stretch is drawn, as a string for comparison. */
   #look({ start, end, spans, judged }, lanes, selected) {
     const lines = spans.map((span) => [span.category, lanes.get(span.id), span.start === start, span.id === selected && span.end === end, span.suggested]);
     const innermost = innermostOf(spans)?.category;
@@ -174,7 +175,7 @@ export class TextView {
       mark.className += " omission";
       return mark;
     }
-    // A mark is as deep as its own lowest line: only the lines of text where spans pile up stand further apart.
+    // A mark is as deep as its own lowest line, so only lines of text with many overlaps become higher.
     mark.style.setProperty("--lanes", String(Math.max(...spans.map((span) => lanes.get(span.id))) + 1));
     const lines = spans.map((span) => this.#line(span, lanes.get(span.id)));
     mark.style.setProperty("background-image", lines.map((line) => line.image).join(","));
@@ -222,9 +223,21 @@ export class TextView {
     return range ? this.offsetOf(range.startContainer, range.startOffset) : null;
   }
 
+  /** Offset of the character drawn at a point of the window; null if there is none, or only white space. */
+  letterAt(x, y) {
+    const edge = this.offsetAt(x, y);
+    if (edge === null) return null;
+    // The edge nearest to the point belongs to the characters on both of its sides.
+    const found = [edge - 1, edge].find((at) => {
+      if (!this.text[at]?.trim()) return false;
+      return [...this.rangeOf(at, at + 1).getClientRects()].some((box) => box.left <= x && x <= box.right && box.top <= y && y <= box.bottom);
+    });
+    return found ?? null;
+  }
+
   /**
-   * Where an offset stands in the window, beside the character before or after it (which differs where a line or a writing direction
-   * ends between the two).
+   * Position of an offset in the window, beside the character before or after it. The two differ if a line or a writing direction ends
+   * between them.
    *
    * @param {number} offset
    * @param {"before"|"after"} neighbour
@@ -236,7 +249,7 @@ export class TextView {
     const characters = [...(isAfter ? text.slice(offset, offset + 2) : text.slice(Math.max(0, offset - 2), offset))];
     const character = (isAfter ? characters[0] : characters.at(-1)) ?? "";
     const range = isAfter ? this.rangeOf(offset, offset + character.length) : this.rangeOf(offset - character.length, offset);
-    // A range that ends where the next piece begins has an empty box there too, which stands elsewhere when the direction changes.
+    // A range that ends at the start of the next piece also has an empty box there, which is elsewhere if the direction changes.
     const rects = [...range.getClientRects()].filter(({ width }) => width > 0);
     const box = rects.at(isAfter ? 0 : -1) ?? range.getClientRects()[0] ?? this.element.getBoundingClientRect();
     const rightwards = isRightwards(character, this.element);
@@ -251,14 +264,14 @@ export class TextView {
   }
 }
 
-/** Whether a span marks a place where something is missing. */
+/** Whether a span marks an omission. */
 export function isOmission(span) {
   return span.start === span.end;
 }
 
 const LEFTWARDS = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
 
-/** Whether a character runs from left to right; one without a direction of its own goes with its text. */
+/** Whether a character runs from left to right; a neutral one follows the direction of its text. */
 function isRightwards(character, element) {
   if (/[\p{L}\p{M}\p{Nd}]/u.test(character)) return !LEFTWARDS.test(character) || /\p{Nd}/u.test(character);
   return getComputedStyle(element).direction === "ltr";

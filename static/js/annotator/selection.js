@@ -1,12 +1,12 @@
-// From a drag to a stretch of text: reads the browser's own selection (so that mouse, pen, touch, double click and caret all work, in
-// either direction and in any script), snaps it to the campaign's granularity and shows what would be marked.
+// Selection of a stretch of text. It reads the browser's own selection, so that mouse, pen, touch, double click and caret work in any
+// direction and script. It snaps the selection to the campaign's granularity and previews the mark.
 
 const UNITS = { character: "grapheme", word: "word", sentence: "sentence" };
 const TOUCH_SETTLES_MS = 350;
-/** A finger that moves so far sideways marks; up and down it scrolls. */
+/** A finger that moves this far sideways selects; vertical movement scrolls. */
 const SWIPE_PX = 10;
 
-/** Snaps stretches of one text; keeps the segmentation of the text it was last asked about. */
+/** Snaps stretches to units of text. The segmentation of the last text is cached. */
 export class Snapper {
   #segments = new Map();
   #text = null;
@@ -40,7 +40,7 @@ export class Snapper {
   }
 
   /**
-   * The unit edge that one end of a span goes to when it is moved to a place; the other end stays where it is, whatever it was snapped to.
+   * The unit edge for one end of a span that is moved. The other end stays, whatever granularity it was snapped to.
    *
    * @param {string} text
    * @param {{start: number, end: number}} span
@@ -94,7 +94,12 @@ export class Snapper {
   }
 }
 
-/** What would be marked, on all texts of the page; null where the browser cannot paint it. */
+/** A press that may become a swipe; `from` is the offset it began at, once it has moved far enough. */
+function swipeFrom({ clientX, clientY }) {
+  return { x: clientX, y: clientY, from: null };
+}
+
+/** Preview of the mark, on all texts of the page; null if the browser has no highlights. */
 const preview = globalThis.CSS?.highlights ? new Highlight() : null;
 if (preview) CSS.highlights.set("preview", preview);
 
@@ -125,6 +130,7 @@ export class TextSelection extends EventTarget {
     document.addEventListener("pointerup", (event) => this.#up(event));
     document.addEventListener("pointercancel", () => this.#cancel());
     view.element.addEventListener("pointermove", (event) => this.#follow(event));
+    view.element.addEventListener("dblclick", (event) => this.#wordUnder(event));
     view.element.addEventListener("copy", (event) => this.#copy(event));
     document.addEventListener("selectionchange", () => this.#changed());
   }
@@ -157,6 +163,14 @@ export class TextSelection extends EventTarget {
     this.preview(null);
   }
 
+  /** Starts a selection from a press on an element over the text, such as a handle; the browser would not start one there. */
+  begin(event) {
+    event.preventDefault();
+    this.view.element.setPointerCapture(event.pointerId);
+    this.#down(event);
+    this.#swipe ??= swipeFrom(event);
+  }
+
   #raw() {
     const selection = getSelection();
     if (!selection.rangeCount || selection.isCollapsed) return null;
@@ -168,7 +182,7 @@ export class TextSelection extends EventTarget {
     return { start, end };
   }
 
-  /** Gives exactly the characters selected: browsers make line feeds of their own where a block ends. */
+  /** Copies exactly the selected characters: browsers add line feeds at the ends of blocks. */
   #copy(event) {
     const raw = this.#raw();
     if (!raw || !this.view.element.contains(getSelection().getRangeAt(0).commonAncestorContainer)) return;
@@ -182,15 +196,19 @@ export class TextSelection extends EventTarget {
     this.#touch = event.pointerType === "touch";
     this.#exact = event.shiftKey;
     this.#held = null;
-    this.#swipe = this.#touch && event.isPrimary ? { x: event.clientX, y: event.clientY, from: null } : null;
-    // Every press begins anew: Shift would else extend what was selected before, and a press on selected text drag it away.
+    this.#swipe = this.#touch && event.isPrimary ? swipeFrom(event) : null;
+    // Each press starts a new selection. Otherwise Shift would extend the old one, and a press on selected text would drag it.
     if (!this.#touch) getSelection().removeAllRanges();
   }
 
   #up(event) {
     if (!this.#dragging) return;
-    this.#drag(false);
     this.#exact ||= event.shiftKey;
+    this.#finish(event);
+    this.#drag(false); // last: during a drag, elements over the text do not hide it from look-ups by point
+  }
+
+  #finish(event) {
     if (this.#swipe?.from != null && this.#held) {
       this.dispatchEvent(new CustomEvent("pick", { detail: { ...this.#held, touch: false } }));
       return;
@@ -198,7 +216,7 @@ export class TextSelection extends EventTarget {
     if (!this.#touch || getSelection().isCollapsed) this.#settle(event);
   }
 
-  /** What stands over the text, such as the handles of the selected mark, lets a drag pass under it. */
+  /** Sets the class that makes elements over the text, such as handles, ignore the pointer. */
   #drag(dragging) {
     this.#dragging = dragging;
     document.body.classList.toggle("dragging", dragging);
@@ -210,7 +228,16 @@ export class TextSelection extends EventTarget {
     this.#swipe = null;
   }
 
-  /** A finger that goes over the text sideways chooses what it passes; the style sheet leaves such gestures to this page. */
+  /** Selects the word under a double click: on the outer half of its last letter, browsers select the space after it. */
+  #wordUnder({ clientX, clientY }) {
+    if (this.current()) return;
+    const at = this.view.letterAt(clientX, clientY);
+    if (at === null) return;
+    const word = this.snapper.snap(this.view.text, at, at + 1, this.granularity === "sentence" ? "sentence" : "word");
+    if (word) this.dispatchEvent(new CustomEvent("pick", { detail: { ...word, touch: this.#touch } }));
+  }
+
+  /** Follows a sideways swipe of a finger. `touch-action` in the style sheet leaves this gesture to the page. */
   #follow(event) {
     const swipe = this.#swipe;
     if (!this.#dragging || !swipe || !event.isPrimary) return;
@@ -229,6 +256,7 @@ export class TextSelection extends EventTarget {
     const stretch = this.current();
     this.preview(stretch);
     clearTimeout(this.#timer);
+    // Touch selections have no final event: handles move them for a while, so wait until they rest.
     if (this.#touch && this.#raw()) this.#timer = setTimeout(() => this.#settle(), TOUCH_SETTLES_MS);
   }
 
@@ -244,7 +272,7 @@ export class TextSelection extends EventTarget {
     if (offset !== null) this.dispatchEvent(new CustomEvent("tap", { detail: { offset, omission, exact: this.#exact } }));
   }
 
-  /** The browser puts its caret where the mouse clicks, not where a finger taps. */
+  /** Offset of a click or tap. Browsers put the caret at a mouse click, but not at a tap of a finger. */
   #placeOf(event) {
     const selection = getSelection();
     const caret = selection.rangeCount ? this.view.offsetOf(selection.focusNode, selection.focusOffset) : null;
