@@ -9,12 +9,14 @@ INSTALLED_DEV := $(VENV)/installed-dev
 PORT ?= 8000
 # One test process for each core.
 TEST_PROCESSES ?= auto
+QUICK_TESTS = db formats llm metrics platforms rendering schemas services text test_settings.py test_structure.py
 
-.PHONY: demo serve test coverage lint bench screenshots lock messages browser help
+.PHONY: demo serve quick test coverage lint bench screenshots lock messages browser help
 
 help:
 	@echo 'make demo         load the demo, show the agreement, serve it on http://127.0.0.1:$(PORT)'
 	@echo 'make serve        serve ./spanplat-data (or SPANPLAT_HOME)'
+	@echo 'make quick        check style, types and layers, then run the tests that need a minute and nothing but Python'
 	@echo 'make test         check style, types and layers, then run all tests'
 	@echo 'make coverage     run all tests and tell which lines and branches they reach'
 	@echo 'make lint         check style, types and layers'
@@ -36,15 +38,22 @@ lint: $(INSTALLED_DEV)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Tests start many processes. Each would compile all modules anew where Python is told to write no bytecode.
+quick test coverage: export PYTHONDONTWRITEBYTECODE =
+
+# Without pages, commands and processes; without a browser, PostgreSQL, Redis and the research data.
+quick: lint
+	$(BIN)/pytest --quick --numprocesses $(TEST_PROCESSES) --dist worksteal --quiet $(addprefix tests/,$(QUICK_TESTS))
+
 test: lint browser
-	$(BIN)/pytest --numprocesses $(TEST_PROCESSES)
+	$(BIN)/pytest --numprocesses $(TEST_PROCESSES) --dist worksteal
 
 # Apart from the tests' daily run, because tracing each line doubles its time.
 coverage: lint browser
-	$(BIN)/pytest --numprocesses $(TEST_PROCESSES) --cov --cov-report term
+	$(BIN)/pytest --numprocesses $(TEST_PROCESSES) --dist worksteal --cov --cov-report term
 
 bench: $(INSTALLED_DEV)
-	@for measurement in import_d2t save_load kill crowd model_run model_kill metric_growth explorer; do \
+	@for measurement in import_d2t launching save_load kill crowd model_run model_kill metric_growth explorer; do \
 		echo "== $$measurement"; $(BIN)/python -m bench.$$measurement || exit 1; done
 	@echo '== studio_pages'; $(BIN)/python -m bench.studio_pages --short
 
@@ -57,7 +66,7 @@ lock: $(INSTALLED_DEV)
 		-c requirements.lock pyproject.toml -o requirements-dev.lock
 
 messages: $(INSTALLED_DEV)
-	$(BIN)/pybabel -q extract --mapping-file spanplat/translations/babel.cfg --keyword say --omit-header --no-location --output $(VENV)/messages.pot .
+	$(BIN)/pybabel -q extract --mapping-file spanplat/translations/babel.cfg --keyword user_message --omit-header --no-location --output $(VENV)/messages.pot .
 	$(BIN)/pybabel -q update --input-file $(VENV)/messages.pot --output-dir spanplat/translations \
 		--no-fuzzy-matching --ignore-obsolete --width 120
 	$(BIN)/pybabel -q compile --directory spanplat/translations --statistics

@@ -1,7 +1,7 @@
-"""How soon the agreement page shows its figures: people against a model on the 1,200 texts of the research data, in Chromium.
+"""Loading time of the agreement page in Chromium: people compared with a model on the 1,200 texts of the research data.
 
-Each cold visit begins with no stored result: the time to the headline figures, and to everything (γ, intervals, people among
-themselves, charts). Then the same addresses are asked for again in one process. Run ``python -m bench.agreement_page``.
+Each cold visit starts without stored results and measures the time to the headline figures, and to all figures (γ, intervals, people
+among themselves, charts). Then the same addresses are requested again in one process. Run ``python -m bench.agreement_page``.
 """
 
 import argparse
@@ -12,16 +12,16 @@ import time
 from playwright.sync_api import Browser, sync_playwright
 from sqlalchemy import delete, select
 
-from bench.databases import fresh_database
 from bench.import_d2t import DATA
-from bench.serving import Server
 from spanplat.db import Database
 from spanplat.models import AgreementResult, Role, User
-from spanplat.services.importing.campaigns import import_campaign
-from spanplat.services.users import add_user
+from spanplat.services.accounts.users import add_user
+from spanplat.services.campaigns.importing import import_campaign
 from spanplat.settings import Settings
-from spanplat.web.accounts import StaffMember
+from spanplat.web.accounts.sign_in import StaffMember
 from spanplat.web.app import create_app
+from tests.simulation.databases import fresh_database
+from tests.simulation.serving import Server
 
 PAIR = "reference=people&hypothesis=model"
 AGAIN = 20
@@ -31,7 +31,7 @@ EVERYTHING = """() => document.querySelector(".cards .interval")?.textContent.tr
 
 
 def visit(browser: Browser, url: str, password: str) -> tuple[float, float]:
-    """Return seconds from asking for the page to its headline figures, and to everything."""
+    """Return the seconds from the request for the page to its headline figures, and to all figures."""
     page = browser.new_context(base_url=url).new_page()
     page.goto("/")
     page.get_by_label("Email").fill("viewer@example.org")
@@ -49,7 +49,7 @@ def visit(browser: Browser, url: str, password: str) -> tuple[float, float]:
 
 
 def ask_again(database: Database, server_home: Settings) -> float:
-    """Print how long each part takes once its figures are stored; return the milliseconds of the slowest."""
+    """Print the time of each part with stored figures; return the milliseconds of the slowest."""
     client = create_app(server_home, database).test_client()
     with database.reading() as session, client.session_transaction() as cookie:
         cookie["_user_id"] = StaffMember.of(session.scalars(select(User)).one()).get_id()

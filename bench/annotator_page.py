@@ -1,8 +1,8 @@
-"""What the annotator's page costs: requests, bytes and time with a cold cache, and how it keeps up with a long text, in Chromium.
+"""Cost of the annotator's page in Chromium: requests, bytes and time with a cold cache, and responsiveness with a long text.
 
-The page of a batch of ten is opened by a browser that has seen nothing, beside what was published for factgenie's page for a batch of
-ten on a like machine. Then a text of 20,000 characters with 300 spans is marked, scrolled and written about, once in paragraphs and
-once without a single line feed, and a source of 200 KB is opened.
+A browser with a cold cache opens the page of a batch of ten. The result is printed beside the published figures of factgenie's page
+for a batch of ten on a similar machine. Then a text of 20,000 characters with 300 spans is marked and scrolled, and a comment is
+typed, once with paragraphs and once without a line feed. Last, a source of 200 KB is opened.
 """
 
 import argparse
@@ -17,16 +17,16 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, Response, sync_playwright
 
-from bench.databases import fresh_database
-from bench.serving import Server
-from bench.study import SENTENCES
 from spanplat.db import Database
 from spanplat.models import CampaignStatus
 from spanplat.schemas.dataset import ExampleRecord, OutputRecord
 from spanplat.schemas.definition import CampaignDefinition
-from spanplat.services.campaigns import create_campaign, set_status
-from spanplat.services.importing.storing import store_records
-from spanplat.services.plans import plan_campaign
+from spanplat.services.campaigns.lifecycle import create_campaign, set_status
+from spanplat.services.campaigns.planning import plan_campaign
+from spanplat.services.datasets.storing import store_records
+from tests.simulation.databases import fresh_database
+from tests.simulation.serving import Server
+from tests.simulation.study import SENTENCES
 
 FACTGENIE_REQUESTS, FACTGENIE_KILOBYTES, FACTGENIE_LOAD_MS = 36, 1570, 545
 CHARACTERS, SPANS = 20_000, 300
@@ -34,7 +34,7 @@ SENTENCES_IN_PARAGRAPH = 8
 SOURCE_KILOBYTES = 200
 WARM_UP_VISITS = 4
 LONG_TEXTS = {"paragraphs": "in paragraphs", "one-block": "in one block"}
-"""The texts marked, by the slug of their campaign, with how they are laid out."""
+"""Layout of the marked texts, by the slug of their campaign."""
 
 # Watches the page from its first moment: shifts of the layout, frames that took long, pointer-up to the next frame painted, and when
 # each frame began.
@@ -53,7 +53,7 @@ addEventListener("pointerup", () => {
 }, true);
 globalThis.beat = (now) => { if (seen.beats.push(now) && seen.beating) requestAnimationFrame(beat); };
 """
-# Where on the screen a character of the text is; no mouse is ever between two pixels.
+# Position of a character on the screen, in whole pixels, as of a mouse.
 PLACE_OF = """(offset) => {
   const nodes = document.createTreeWalker(document.getElementById("text"), NodeFilter.SHOW_TEXT);
   let node = nodes.nextNode();
@@ -72,37 +72,37 @@ class Loaded:
     """One visit with a cold cache."""
 
     requests: int
-    """Until the first mark could be made."""
+    """Requests until the first mark is possible."""
     kilobytes: float
-    """Likewise, with headers, as transferred."""
+    """Transferred kilobytes until then, with headers."""
     all_requests: int
     all_kilobytes: float
     ready_ms: float
-    """From the request for the page until the first mark could be made."""
+    """Time from the request for the page until the first mark is possible."""
     load_ms: float
-    """Until the load event, likewise."""
+    """Time from the request for the page until the load event."""
     shift: float
 
 
 @dataclass(frozen=True)
 class Kept:
-    """How the page kept up with a long text."""
+    """Responsiveness of the page with a long text."""
 
     paints_ms: list[float]
-    """From pointer-up to the painted mark."""
+    """Times from pointer-up to the painted mark."""
     scrolling: "Frames"
     typing: "Frames"
 
 
 @dataclass(frozen=True)
 class Frames:
-    """The frames of the time in which something was done."""
+    """Frames during an action."""
 
     count: int
     dropped: int
-    """Of those that a screen of 60 Hz would have shown."""
+    """Frames that a screen of 60 Hz would have shown and the browser did not."""
     long_ms: list[float]
-    """Lengths of those that took more than 50 ms."""
+    """Durations of frames over 50 ms."""
 
 
 def main() -> None:
@@ -114,7 +114,7 @@ def main() -> None:
         _store(url)
         with Server(url) as server, _chromium() as browser:
             address = f"http://127.0.0.1:{server.port}"
-            for _ in range(WARM_UP_VISITS):  # the server's processes have to read their code first
+            for _ in range(WARM_UP_VISITS):  # the server's processes load code and templates at the first visits
                 _visit(browser, address, "ten")
             visits = [_visit(browser, address, "ten") for _ in range(1 if short else 5)]
             big = [_visit(browser, address, "big-source") for _ in range(1 if short else 5)]
@@ -311,7 +311,7 @@ def _chromium() -> Iterator[Browser]:
 
 @contextmanager
 def _fresh_page(browser: Browser) -> Iterator[Page]:
-    """Open a page in a browser that has seen nothing yet."""
+    """Open a page in a browser with an empty cache."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     context.add_init_script(WATCH)
     yield context.new_page()

@@ -1,7 +1,7 @@
-"""How fast the disagreement explorer answers over many outputs. Run ``python -m bench.explorer``.
+"""Response time of the disagreement explorer with many outputs. Run ``python -m bench.explorer``.
 
-Makes two campaigns over 10,000 outputs through the importer, and asks for pages of the explorer in one process, first with nothing
-kept and then again.
+The script imports two campaigns over 10,000 outputs, and requests pages of the explorer in one process, first with an empty cache and
+then again.
 """
 
 import argparse
@@ -15,15 +15,15 @@ from random import Random
 from sqlalchemy import select
 
 from spanplat.db import Database
+from spanplat.db.schema import initialise
 from spanplat.models import Role, User
 from spanplat.schemas.definition import CampaignDefinition
-from spanplat.services.importing.campaigns import import_campaign
-from spanplat.services.importing.datasets import import_dataset
-from spanplat.services.schema import initialise
-from spanplat.services.users import add_user
+from spanplat.services.accounts.users import add_user
+from spanplat.services.campaigns.importing import import_campaign
+from spanplat.services.datasets.importing import import_dataset
 from spanplat.settings import Settings
 from spanplat.text import sha256_of
-from spanplat.web.accounts import StaffMember
+from spanplat.web.accounts.sign_in import StaffMember
 from spanplat.web.app import create_app
 
 SYSTEMS = ("alder", "birch", "cedar", "dogwood")

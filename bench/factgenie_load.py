@@ -1,6 +1,6 @@
-"""factgenie under the same load on the same machine: as many annotators at once who never pause, each with ten items.
+"""The same load for factgenie on the same machine: the same number of annotators without pauses, each with ten items.
 
-factgenie stores nothing before the end, so that each of its annotators sends 12 requests where one of ours sends 44: the page, ten
+factgenie stores nothing before the end. Each of its annotators therefore sends 12 requests, and one of ours sends 44: the page, ten
 items, and all annotations in one submission.
 """
 
@@ -13,23 +13,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.factgenie_serving import serving
-from bench.http_client import Connection
+from tests.simulation.http_client import Connection
 
 
 @dataclass
 class PeerOutcome:
-    """What was measured."""
+    """Result of a measurement."""
 
     people: int
     seconds: float = 0.0
     requests: int = 0
     submitted: int = 0
-    """Annotators whose submission was acknowledged."""
+    """Number of annotators with an acknowledged submission."""
     problems: list[str] = field(default_factory=list)
 
     @property
     def requests_per_second(self) -> float:
-        """Requests answered in a second."""
+        """Answered requests per second."""
         return self.requests / self.seconds
 
 

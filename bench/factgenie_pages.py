@@ -1,7 +1,7 @@
-"""What factgenie's pages cost that do the work of pages of the studio.
+"""Cost of factgenie's pages with the same purpose as researchers' pages of spanplat.
 
-`PUBLISHED` was measured once on two cores, with the public data of "LLMs as span annotators" loaded: 54 campaigns, 37,343 records,
-64,573 spans. `measure_pages` asks factgenie for the same pages about the data that ours are asked about.
+`PUBLISHED` was measured once on two cores, with the public data of "LLMs as span annotators": 54 campaigns, 37,343 records,
+64,573 spans. `measure_pages` requests the same pages of factgenie with our data.
 """
 
 import http.client
@@ -22,7 +22,7 @@ TIMES = 3
 
 
 class PeerPage(NamedTuple):
-    """A page of factgenie, and the endpoint of ours that does the same."""
+    """A page of factgenie, and our endpoint with the same purpose."""
 
     name: str
     milliseconds: float
@@ -42,7 +42,7 @@ PUBLISHED = (
 
 
 def measure_pages(python: str, session: Session, campaigns: Sequence[str]) -> list[PeerPage]:
-    """Ask factgenie for its pages about the data of some campaigns: medians of three, the first page once.
+    """Request factgenie's pages about the data of some campaigns: medians of three; the first page once.
 
     Parameters
     ----------
@@ -51,12 +51,12 @@ def measure_pages(python: str, session: Session, campaigns: Sequence[str]) -> li
     session
         A reading session of the study.
     campaigns
-        Slugs: one of people first, one of models last.
+        Slugs; the first has people, the last has models.
 
     Raises
     ------
     RuntimeError
-        If factgenie does not start, or answers one of them with an error.
+        If factgenie does not start, or answers a request with an error.
     """
     with tempfile.TemporaryDirectory(prefix="spanplat-bench-factgenie-") as name:
         place = write_study(session, campaigns, Path(name) / "study")
@@ -86,7 +86,7 @@ def _measure(connection: http.client.HTTPConnection, name: str, address: str, en
 
 
 def comparison(worst: Mapping[str, tuple[float, float]], measured: Sequence[PeerPage] = ()) -> str:
-    """Return a table beside ours.
+    """Return a table of factgenie's pages beside ours.
 
     Parameters
     ----------

@@ -1,9 +1,8 @@
-"""Serves campaigns with factgenie. Runs in an interpreter that has factgenie 1.2.1, with nothing of spanplat.
+"""Server of campaigns with factgenie. It runs in an interpreter that has factgenie 1.2.1, and uses no code of spanplat.
 
-It copies the installed package to FOLDER, because it keeps its data within itself, and serves it as ``factgenie run`` does; the
-address is printed. ``python factgenie_peer.py FOLDER load OUTPUTS PER_BATCH`` makes a dataset and a crowdsourcing campaign first;
-``python factgenie_peer.py FOLDER study`` takes in what lies in FOLDER/study, which has the folders ``data`` and ``campaigns`` of a
-factgenie.
+The script copies the installed package to FOLDER, because factgenie stores its data in its package, and serves it as ``factgenie run``
+does. It prints the address. ``python factgenie_peer.py FOLDER load OUTPUTS PER_BATCH`` first creates a dataset and a crowdsourcing
+campaign. ``python factgenie_peer.py FOLDER study`` uses the folders ``data`` and ``campaigns`` in FOLDER/study, in factgenie's format.
 """
 
 import importlib.util
@@ -18,7 +17,7 @@ CATEGORIES = ("contradicted", "not-checkable", "misleading", "incoherent", "repe
 
 
 def main() -> None:
-    """Make the copy, fill it, and serve."""
+    """Copy the package, add the data, and serve."""
     folder, kind = Path(sys.argv[1]), sys.argv[2]
     spec = importlib.util.find_spec("factgenie")
     if spec is None or spec.origin is None:

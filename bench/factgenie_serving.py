@@ -1,4 +1,4 @@
-"""Serves factgenie 1.2.1, in an interpreter of its own, for as long as something is measured."""
+"""Context manager that serves factgenie 1.2.1, in another interpreter, during a measurement."""
 
 import contextlib
 import subprocess
@@ -11,12 +11,12 @@ PEER = Path(__file__).with_name("factgenie_peer.py")
 
 @contextlib.contextmanager
 def serving(python: str, folder: Path, *arguments: str) -> Iterator[int]:
-    """Give the port of a factgenie that keeps its data in a folder; see `factgenie_peer` for the arguments.
+    """Serve a factgenie with its data in a folder, and give its port; see `factgenie_peer` for the arguments.
 
     Raises
     ------
     RuntimeError
-        If it does not start; with what it wrote.
+        If it does not start; the message contains its log.
     """
     command = [python, str(PEER), str(folder), *arguments]
     with (

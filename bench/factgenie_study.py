@@ -1,4 +1,4 @@
-"""Writes a study as a factgenie would have it on its disk, so that both can be asked for their pages about the same data."""
+"""Writer of a study in factgenie's file format, so that pages of both programs can be measured with the same data."""
 
 import csv
 import json
@@ -24,7 +24,7 @@ from spanplat.models import (
     Span,
     System,
 )
-from spanplat.services.campaigns import find_campaign
+from spanplat.services.campaigns.lifecycle import find_campaign
 
 COLUMNS = (
     "dataset",
@@ -38,13 +38,13 @@ COLUMNS = (
     "start",
     "end",
 )
-"""Of the table that factgenie keeps of a campaign."""
+"""Columns of factgenie's table of a campaign."""
 BEGIN = 1_767_600_000.0
-"""When all work begins and ends; factgenie's pages show it."""
+"""Start and end of all work, in Unix seconds; factgenie's pages show it."""
 
 
 class Place(NamedTuple):
-    """What factgenie knows an output by."""
+    """Identification of an output in factgenie."""
 
     dataset: str
     split: str
@@ -60,16 +60,16 @@ class _Known(NamedTuple):
 
 
 def write_study(session: Session, campaigns: Sequence[str], folder: Path) -> Place:
-    """Write the datasets and finished work of some campaigns into ``data`` and ``campaigns`` of a folder; return one output's place.
+    """Write the datasets and finished work of some campaigns to ``data`` and ``campaigns`` in a folder; return one output's place.
 
     Parameters
     ----------
     session
         A reading session.
     campaigns
-        Slugs. Those with annotators that are models become evaluations by language models, the others crowdsourcing.
+        Slugs. Campaigns with models as annotators become LLM evaluations in factgenie, the others become crowdsourcing campaigns.
     folder
-        Is made.
+        Folder that is created.
     """
     outputs = _write_data(session, folder / "data")
     for slug in campaigns:
@@ -152,7 +152,7 @@ def _write_campaign(session: Session, campaign: Campaign, outputs: Mapping[int, 
 def _work(
     session: Session, campaign_id: int, outputs: Mapping[int, _Known], categories: Sequence[int]
 ) -> Iterator[tuple[Any, list[dict[str, Any]]]]:
-    """Give the finished work seat by seat, as factgenie's records."""
+    """Yield the finished work seat by seat, as factgenie's records."""
     seats = session.execute(
         select(Assignment.id, Assignment.slot, Annotator.pseudonym, Annotator.kind)
         .join(Annotator, Annotator.id == Assignment.annotator_id)

@@ -1,7 +1,7 @@
-"""How fast γ is beside pygamma-agreement, at the same seed and with the same figures.
+"""Speed of γ compared with pygamma-agreement, at the same seed and with the same figures.
 
-Run ``python -m bench.gamma_speed --data DATA --peer PYTHON`` where PYTHON is an interpreter with pygamma-agreement installed. Without
-``--peer`` only our own times are printed.
+Run ``python -m bench.gamma_speed --data DATA --peer PYTHON``, where PYTHON is an interpreter with pygamma-agreement. Without
+``--peer`` the script prints only our own times.
 """
 
 import argparse
@@ -20,7 +20,7 @@ PEER = Path(__file__).with_name("pygamma_peer.py")
 
 
 def best_of(runs: int, work: Callable[[], object]) -> float:
-    """Seconds of the fastest run."""
+    """Return the seconds of the fastest run."""
     seconds = []
     for _ in range(runs):
         begin = time.perf_counter()
@@ -30,7 +30,7 @@ def best_of(runs: int, work: Callable[[], object]) -> float:
 
 
 def ask_peer(python: Path, problems: list[list[Spans]], options: GammaOptions) -> tuple[float, np.ndarray]:
-    """Seconds and γ values of the peer on these problems."""
+    """Return the seconds and γ values of the peer for these problems."""
     request = json.dumps({"problems": problems, "samples": options.n_samples, "seed": options.seed})
     done = subprocess.run([python, PEER], input=request, capture_output=True, text=True, check=True)
     answer = json.loads(done.stdout.splitlines()[-1])  # its solver prints too
@@ -38,7 +38,7 @@ def ask_peer(python: Path, problems: list[list[Spans]], options: GammaOptions) -
 
 
 def compare(title: str, problems: list[list[Spans]], peer: Path | None, share: int) -> None:
-    """Print our time on all problems and the ratio on every ``share``-th of them."""
+    """Print our time for all problems, and the ratio for every ``share``-th of them."""
     options = GammaOptions()
 
     def ours(chosen: list[list[Spans]]) -> np.ndarray:

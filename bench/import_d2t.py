@@ -1,7 +1,7 @@
-"""Import all campaigns of the research data, each database in a fresh process: seconds, peak memory, longest write transaction.
+"""Cost of importing all campaigns of the research data: seconds, peak memory, longest write transaction.
 
-Twelve campaigns of people and models annotate 3,000 texts made from data. The folder is named by SPANPLAT_TEST_DATA; by default it
-is looked for beside the checkout.
+Each database gets a new process. Twelve campaigns of people and models annotate 3,000 texts written from data. SPANPLAT_TEST_DATA
+names the folder; the default is a folder beside the checkout.
 """
 
 import argparse
@@ -18,9 +18,9 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
-from bench.databases import KINDS, fresh_database, kinds_of
 from spanplat.db import Database
-from spanplat.services.importing.campaigns import import_campaign
+from spanplat.services.campaigns.importing import import_campaign
+from tests.simulation.databases import KINDS, fresh_database, kinds_of
 
 DATA = Path(os.environ.get("SPANPLAT_TEST_DATA", Path(__file__).parents[2] / "shared" / "data")) / "d2t-eval"
 MOST_SECONDS = 20.0
@@ -31,7 +31,7 @@ SHORT_CAMPAIGNS = 2
 
 @dataclass(frozen=True)
 class Figures:
-    """What one import of everything took."""
+    """Cost of one import of all campaigns."""
 
     campaigns: int
     annotations: int
@@ -39,27 +39,27 @@ class Figures:
     seconds: float
     cpu_seconds: float
     peak_megabytes: float
-    """Of the whole process, Python and libraries included."""
+    """Peak memory of the whole process, including Python and libraries."""
     transactions: int
     longest_transaction_ms: float
-    """From having the write lock to the end of the commit."""
+    """Time from getting the write lock to the end of the commit."""
     longest_without_commit_ms: float
-    """The same without the commit itself, which waits for the disk."""
+    """The same time without the commit, which waits for the disk."""
 
 
 class TimedDatabase(Database):
-    """A database that notes how long each of its write transactions lasted."""
+    """A database that records the duration of each write transaction."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
         self.held: list[float] = []
-        """Seconds each write transaction lasted, commit included."""
+        """Durations of write transactions in seconds, with the commit."""
         self.worked: list[float] = []
-        """The same up to the commit."""
+        """Durations in seconds, without the commit."""
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Session]:
-        """Give a session that may write, and note how long it did."""
+        """Give a session that may write, and record its duration."""
         began = ended = 0.0
         try:
             with super().transaction() as session:
@@ -73,7 +73,7 @@ class TimedDatabase(Database):
 
 
 def campaign_folders(annotations: Path) -> dict[str, Path]:
-    """Return the campaigns below a folder by the slug they are imported under."""
+    """Return the campaigns in a folder, by the slug for their import."""
     folders = sorted(file.parent for file in annotations.rglob("annotations.jsonl"))
     return {"-".join(folder.relative_to(annotations).parts): folder for folder in folders}
 
@@ -103,7 +103,7 @@ def import_everything(database: TimedDatabase, data: Path, most: int | None = No
 
 
 def measure(kind: str, data: Path, most: int | None = None) -> Figures:
-    """Import into a fresh database in a fresh process."""
+    """Import into a new database in a new process."""
     with fresh_database(kind) as url:
         command = [sys.executable, __file__, "--into", url, "--data", str(data)]
         done = subprocess.run([*command, *(["--short"] if most else [])], stdout=subprocess.PIPE, text=True, check=True)

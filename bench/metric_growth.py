@@ -1,6 +1,6 @@
-"""How the measures grow: many outputs, and one text with many spans. Run ``python -m bench.metric_growth``.
+"""Growth of the measures' time and memory with many outputs, and with many spans in one text. Run ``python -m bench.metric_growth``.
 
-Memory is the highest sum over this process and its workers at one moment; pages they share count for each of them.
+Memory is the peak of the sum over this process and its workers; shared memory pages count for each of them.
 """
 
 import argparse
@@ -22,7 +22,7 @@ MANY_SPANS = 300
 
 
 class PeakMemory:
-    """Watches the memory of this process and its children while a block runs."""
+    """Monitor of the memory of this process and its children during a block."""
 
     def __init__(self) -> None:
         self.megabytes = 0.0
@@ -52,7 +52,7 @@ class PeakMemory:
 
 
 def measured(work: Callable[[], object]) -> tuple[float, float]:
-    """Seconds and peak megabytes of some work."""
+    """Return the seconds and the peak megabytes of some work."""
     with PeakMemory() as memory:
         begin = time.perf_counter()
         work()

@@ -1,4 +1,4 @@
-"""How fast a model campaign runs against a provider that takes 200 ms for an answer, and whether its account is right in trouble."""
+"""Speed of a model campaign with a provider that answers after 200 ms, and correctness of its accounts when calls fail."""
 
 import argparse
 import os
@@ -9,37 +9,37 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from bench.databases import KINDS, fresh_database, kinds_of
-from bench.provider import KEY_VARIABLE, standin
 from spanplat.db import Database
 from spanplat.models import Annotation, ClaimState, Completion, ModelClaim
-from spanplat.services.runs import RunReport, run_campaign
-from tests.services.model_runs.conftest import create_study, store_outputs
+from spanplat.services.model_work.running import RunReport, run_campaign
+from tests.services.model_work.conftest import create_study, store_outputs
+from tests.simulation.databases import KINDS, fresh_database, kinds_of
+from tests.simulation.provider import KEY_VARIABLE, standin
 
 LATENCY = 0.2
 TROUBLE = {"429": 0.10, "500": 0.05, "hang": 0.02, "garbage": 0.02}
-"""Shares of calls that meet trouble."""
+"""Shares of calls that fail, by kind of failure."""
 TIMEOUT = 5.0
-"""Seconds until a call that hangs is given up."""
+"""Seconds until a call that hangs is abandoned."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One run, and what it left."""
+    """One run and its results."""
 
     seconds: float
     ideal: float
-    """Seconds when nothing but the provider takes time."""
+    """Seconds if only the provider needs time."""
     report: RunReport
     account: Mapping[str, Any]
-    """What the stand-in says it served."""
+    """Counts of the stand-in."""
     annotated: int
     failed: int
-    """Items marked as failed with a reason."""
+    """Number of items that failed with a reason."""
     stored_cost: float
 
     def contradictions(self, outputs: int) -> list[str]:
-        """Say in words what does not add up."""
+        """Return descriptions of all inconsistencies."""
         report, account = self.report, self.account
         billed = sum(account["answered"].values())
         expected = {
@@ -60,7 +60,7 @@ NO_ANSWER = "the reply holds no JSON with a list of spans"
 
 
 def measure(url: str, outputs: int, concurrency: int, trouble: Mapping[str, float]) -> Measured:
-    """Run a fresh campaign over so many outputs."""
+    """Run a new campaign over this number of outputs."""
     with standin(latency=LATENCY, **trouble) as server:
         database = Database(url)
         store_outputs(database, outputs)
@@ -87,7 +87,7 @@ def measure(url: str, outputs: int, concurrency: int, trouble: Mapping[str, floa
 
 
 def _import_the_sdk() -> None:
-    """Load what a process loads once, however many outputs it asks about."""
+    """Load everything that a process loads once, so that it does not count in the measurement."""
     import openai.resources.chat  # noqa: F401, PLC0415
 
 
@@ -96,7 +96,7 @@ def _millionths(dollars: float) -> int:
 
 
 def main() -> None:
-    """Measure a run without trouble and one with, and print them."""
+    """Measure a run without failures and a run with failures, and print both."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--outputs", type=int, default=1200)
     parser.add_argument("--concurrency", type=int, default=32)

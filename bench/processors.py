@@ -1,6 +1,6 @@
-"""How fast this machine adds at the moment, and how much more its processors do together than one of them alone.
+"""Present speed of this machine, and the speed-up of all its processors together over one of them.
 
-Those of a virtual machine may share what computes. How Python was built does not show in a loop as short as this one.
+The processors of a virtual machine may share one core. The loop is too short to show how Python was built.
 """
 
 import os
@@ -14,10 +14,10 @@ ROUNDS = 5
 
 
 def describe_processors() -> str:
-    """Say which Python this is, how fast it adds, and how many times what one processor does all of them do in the same time."""
+    """Return the version of Python, its speed, and the speed-up of all processors over one, as a sentence."""
     count = os.cpu_count() or 1
     with ProcessPoolExecutor(count) as pool:
-        list(pool.map(_seconds, [1] * count))  # until all have started
+        list(pool.map(_seconds, [1] * count))  # so that starting the processes does not count
         ratios, times = [], []
         for _ in range(ROUNDS):
             alone = pool.submit(_seconds, LOOPS).result()

@@ -1,4 +1,4 @@
-"""The published annotations as comparisons: what the metric benches run on."""
+"""Published annotations as comparisons: the data of the benchmarks of measures."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ CATEGORIES = ("Contradictory", "Not checkable", "Misleading", "Incoherent", "Rep
 
 
 def read(folder: Path) -> dict[Key, dict[int, Spans]]:
-    """Per output, per annotator group, the spans."""
+    """Return the spans by output and annotator group."""
     annotations: dict[Key, dict[int, Spans]] = {}
     with (folder / "annotations.jsonl").open(encoding="utf-8") as lines:
         for line in lines:
@@ -35,7 +35,7 @@ def people_and_model(data: Path, model: str) -> Comparison:
 
 
 def triples(data: Path) -> list[list[Spans]]:
-    """Disjoint triples of annotators who all marked something, output by output of the agreement study."""
+    """Return disjoint triples of annotators who all marked something, for each output of the agreement study."""
     found = []
     for groups in read(data / "d2t-eval" / "annotations" / "human" / "iaa").values():
         marked = [groups[group] for group in sorted(groups) if groups[group]]
@@ -44,7 +44,7 @@ def triples(data: Path) -> list[list[Spans]]:
 
 
 def made(n_outputs: int, *, spans_per_output: int = 4, seed: int = 1) -> Comparison:
-    """Make a comparison with this many outputs and about this many spans a side on each."""
+    """Generate a comparison with this number of outputs, and about this number of spans per side and output."""
     random = np.random.default_rng(seed)
     sides = []
     for _ in range(2):

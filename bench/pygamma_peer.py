@@ -1,4 +1,4 @@
-"""Run by an interpreter that has pygamma-agreement: read problems on stdin, print γ of each and the seconds it took."""
+"""Peer process in an interpreter with pygamma-agreement: reads problems from stdin, prints γ of each and the seconds."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ from pygamma_agreement import CombinedCategoricalDissimilarity, Continuum, Stati
 
 
 def gamma(problem: list[list[list[int]]], n_samples: int, seed: int) -> float:
-    """γ of one problem with the statistical sampler, seeded before it."""
+    """Return γ of one problem with the statistical sampler, which is seeded first."""
     np.random.seed(seed)  # noqa: NPY002 (the peer draws from the global state)
     continuum = Continuum()
     for number, spans in enumerate(problem):
@@ -29,7 +29,7 @@ def gamma(problem: list[list[list[int]]], n_samples: int, seed: int) -> float:
 def main() -> None:
     request = json.load(sys.stdin)
     problems = request["problems"]
-    gamma(problems[0], 2, request["seed"])  # compile before the clock starts
+    gamma(problems[0], 2, request["seed"])  # compiles its functions before the time is measured
     begin = time.perf_counter()
     values = [gamma(problem, request["samples"], request["seed"]) for problem in problems]
     sys.stdout.write("\n" + json.dumps({"seconds": time.perf_counter() - begin, "gamma": values}))

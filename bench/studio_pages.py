@@ -1,300 +1,39 @@
-"""What every page of the studio costs when a study is large: milliseconds, bytes and SQL statements, on both databases.
+"""Cost of every researcher's page for a large study: milliseconds, bytes and SQL statements, on both databases.
 
-Asks for every page, part of a page, chart and download that a researcher may see, over HTTP and compressed as for a browser: three
-times, downloads once. In a study of 10,000 outputs with 100,000 spans, and in the research data. Run ``python -m bench.studio_pages``;
-with ``--peer PYTHON``, an interpreter that has factgenie 1.2.1, factgenie is asked for its pages about the same data.
+The script requests every page, part of a page, chart and download of researchers over HTTP, compressed as for a browser: three times,
+downloads once. It uses a study of 10,000 outputs with 100,000 spans, and the research data. Run ``python -m bench.studio_pages``. With
+``--peer PYTHON``, an interpreter that has factgenie 1.2.1, it also measures factgenie's pages about the same data.
 """
 
 import argparse
-import contextlib
-import gzip
-import http.client
-import json
-import socket
 import statistics
 import sys
 import tempfile
-import threading
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import brotli
-import uvicorn
-from flask import Flask
-from sqlalchemy import Select, event, select
-from sqlalchemy.orm import Session
 
 from bench import factgenie_pages
-from bench.databases import KINDS, fresh_database, kinds_of
 from bench.import_d2t import DATA, TimedDatabase, import_everything
-from bench.large_study import CAMPAIGNS, make_large_study
-from bench.other_work import add_other_work
-from bench.page_addresses import LACKING_WHERE_IMPORTED, LEFT_OUT, PageAddress, Places, addresses_of, unknown_routes
-from spanplat.cli.http_server import UVICORN
-from spanplat.cli.supervisor import keep_what_is_loaded
-from spanplat.cli.webserver import gateway_to
 from spanplat.db import Database
-from spanplat.models import (
-    Annotator,
-    Campaign,
-    Category,
-    Dataset,
-    Example,
-    Generation,
-    Item,
-    ItemOutput,
-    Output,
-    Pool,
-    Role,
-    Study,
-    System,
-    User,
+from tests.simulation.databases import KINDS, fresh_database, kinds_of
+from tests.simulation.large_study import CAMPAIGNS, make_large_study
+from tests.simulation.other_work import add_other_work
+from tests.simulation.page_addresses import (
+    LEFT_OUT,
+    Places,
+    addresses_of,
+    unknown_routes,
 )
-from spanplat.schemas.definition_file import parse_yaml
-from spanplat.services.campaigns import find_campaign
-from spanplat.services.computations import answer_now
-from spanplat.services.definitions import definition_of
-from spanplat.services.drafts import campaign_text, create_draft, starter_text
-from spanplat.services.invitations import invite
-from spanplat.services.uploads import add_upload
-from spanplat.services.users import add_user
-from spanplat.settings import Settings
-from spanplat.web.accounts import StaffMember
-from spanplat.web.app import create_app
+from tests.simulation.studio import Studio, Visit, look_up_places
 
-MOST_MS = 300.0
-MOST_KB = 150.0
 TIMES = 3
 EXAMPLES, SHORT_EXAMPLES = 1_000, 60
 SEARCHES = ("battery", "pršet", "雨が降り", "Report 77", "nothing like this", "é")
 RESEARCH_SEARCHES = ("temperature", "Report 77", "21", "nothing like this")
 
 
-@dataclass(frozen=True)
-class Visit:
-    """What asking for an address showed."""
-
-    endpoint: str
-    address: str
-    fragment: bool
-    """Asked for by htmx."""
-    status: int
-    media_type: str
-    is_file: bool
-    """A download, which no limit applies to."""
-    milliseconds: Sequence[float]
-    processor_milliseconds: float
-    """The least that this process worked for an answer; PostgreSQL's own work is apart."""
-    transferred: int
-    """Bytes of the body as sent."""
-    size: int
-    """Bytes of the body uncompressed."""
-    statements: int
-
-    @property
-    def misses(self) -> list[str]:
-        """What it misses: time, size or the page itself."""
-        limits = {
-            f"status {self.status}": self.status >= 400,
-            "time": statistics.median(self.milliseconds) > MOST_MS and not self.is_file,
-            "size": self.size > MOST_KB * 1000 and not self.is_file,
-        }
-        return [name for name, missed in limits.items() if missed]
-
-    def __str__(self) -> str:
-        marks = f"{' htmx' if self.fragment else ''}{' file' if self.is_file else ''}"
-        misses = f"   MISSES {', '.join(self.misses)}" if self.misses else ""
-        took = f"{statistics.median(self.milliseconds):6.0f} {max(self.milliseconds):6.0f} ms"
-        size = f"{self.transferred / 1000:7.1f} {self.size / 1000:8.1f} KB"
-        return f"{took} ({self.processor_milliseconds:5.0f}) {size} {self.statements:4d} SQL  {self.address}{marks}{misses}"
-
-
-class Answer(NamedTuple):
-    """What one request was answered, and what it took."""
-
-    status: int
-    headers: http.client.HTTPMessage
-    body: bytes
-    milliseconds: float
-    processor_milliseconds: float
-
-
-class Studio:
-    """The application over one database, served over HTTP in this process, and the browser of an administrator who is signed in."""
-
-    def __init__(self, database: Database, home: Path) -> None:
-        settings = Settings(home=home, _env_file=None)
-        self.app: Flask = create_app(settings, database)
-        self._gateway = gateway_to(self.app, database, settings)
-        self.statements = 0
-        with database.transaction() as session:
-            add_user(session, "admin@example.org", Role.ADMIN)
-        with database.reading() as session, self.app.test_request_context():
-            user = session.scalars(select(User).where(User.email == "admin@example.org")).one()
-            cookie = {"_user_id": StaffMember.of(user).get_id()}
-        keep_what_is_loaded()
-        client = self.app.test_client()
-        with client.session_transaction() as kept:
-            kept.update(cookie)
-        stored = client.get_cookie(self.app.config["SESSION_COOKIE_NAME"])
-        assert stored is not None
-        self._headers = {
-            "Cookie": f"{stored.key}={stored.value}",
-            "Accept-Encoding": "gzip, br",
-            "Accept": "text/html,*/*",
-        }
-        event.listen(database.engine, "before_cursor_execute", self._count)
-
-    def _count(self, *_: Any) -> None:
-        self.statements += 1
-
-    @contextlib.contextmanager
-    def serving(self) -> Iterator[http.client.HTTPConnection]:
-        """Serve while the block lasts; give a connection that is kept alive."""
-        server = uvicorn.Server(uvicorn.Config(self._gateway, **UVICORN))
-        listener = socket.create_server(("127.0.0.1", 0))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        connection = http.client.HTTPConnection(*listener.getsockname())
-        try:
-            yield connection
-        finally:
-            connection.close()
-            server.should_exit = True
-            thread.join()
-
-    def visit(self, connection: http.client.HTTPConnection, page: PageAddress, *, fragment: bool, times: int) -> Visit:
-        """Ask for an address so many times, for a download once."""
-        headers = self._headers | ({"HX-Request": "true"} if fragment else {})
-        answers = [self._ask(connection, page.address, headers)]
-        headers_of_answer = answers[0].headers
-        is_file = headers_of_answer.get_content_disposition() == "attachment"
-        if not is_file:
-            answers += [self._ask(connection, page.address, headers) for _ in range(times - 1)]
-        body = answers[-1].body
-        return Visit(
-            endpoint=page.endpoint,
-            address=page.address,
-            fragment=fragment,
-            status=answers[-1].status,
-            media_type=headers_of_answer.get_content_type(),
-            is_file=is_file,
-            milliseconds=[answer.milliseconds for answer in answers],
-            processor_milliseconds=min(answer.processor_milliseconds for answer in answers),
-            transferred=len(body),
-            size=len(_uncompressed(body, headers_of_answer.get("Content-Encoding", ""))),
-            statements=self.statements,
-        )
-
-    def _ask(self, connection: http.client.HTTPConnection, address: str, headers: Mapping[str, str]) -> Answer:
-        self.statements = 0
-        begin, begin_processor = time.perf_counter(), time.process_time()
-        connection.request("GET", address, headers=dict(headers))
-        response = connection.getresponse()
-        body = response.read()
-        took, worked = time.perf_counter() - begin, time.process_time() - begin_processor
-        return Answer(response.status, response.headers, body, took * 1000, worked * 1000)
-
-    def compute(self, database: Database, places: Places) -> None:
-        """Have all figures of the pages computed, as the worker does; reading pages never computes any."""
-        for part in self.app.extensions["spanplat_parts"].values():
-            for page in addresses_of(self.app, places):
-                if page.endpoint == "computed.show" and page.address.startswith(f"/admin/computed/{part.name}?"):
-                    with self.app.test_request_context(page.address):
-                        question = part.question(part.query.from_request())
-                    begin = time.perf_counter()
-                    answer_now(database, question)
-                    print(f"computed {part.name} in {time.perf_counter() - begin:.1f} s")
-
-
-def _uncompressed(body: bytes, encoding: str) -> bytes:
-    match encoding:
-        case "br":
-            return bytes(brotli.decompress(body))
-        case "gzip":
-            return gzip.decompress(body)
-    return body
-
-
-def look_up_places(database: Database, home: Path, campaigns: Sequence[str], searches: Sequence[str]) -> Places:
-    """Return what addresses may name in a database, after adding a draft, an upload and an invitation."""
-    with database.transaction() as session:
-        made_here = find_campaign(session, campaigns[0]).kind != "external"
-        text = (
-            campaign_text(session, campaigns[0]) if made_here else _starter_about(_annotated(session, campaigns[0])[1])
-        )
-        draft = create_draft(session, text, None)
-        _invitation, token = invite(session, "new@example.org", Role.VIEWER)
-        upload = add_upload(session, "upload.jsonl", _write_upload(home).relative_to(home), 1, None)
-    with database.reading() as session:
-        chosen = select(Campaign.id).where(Campaign.slug.in_(campaigns))
-        outputs, dataset = _annotated(session, campaigns[0])
-        return Places(
-            campaigns=campaigns,
-            datasets=sorted(session.scalars(select(Dataset.slug)), key=lambda slug: slug != dataset),
-            outputs=outputs[:: max(1, len(outputs) // 2)][:2],
-            searches=searches,
-            categories=list(session.scalars(select(Category.key).where(Category.campaign_id.in_(chosen)).distinct()))[
-                :1
-            ],
-            annotators=list(session.scalars(select(Annotator.pseudonym).order_by(Annotator.id)))[:1],
-            systems=list(session.scalars(select(System.slug)))[:1],
-            splits=list(session.scalars(select(Example.split).distinct())),
-            drafts=[draft.token],
-            uploads=[upload.token],
-            invitations=[token],
-            qualifications=_slugs(session, select(Campaign.slug).where(Campaign.kind == "qualification")),
-            practised=[slug for slug in campaigns if definition_of(find_campaign(session, slug)).practice],
-            pools=_slugs(session, select(Pool.slug)),
-            studies=_slugs(session, select(Study.slug)),
-            generations=_slugs(session, select(Generation.slug)),
-            lacking={} if made_here else LACKING_WHERE_IMPORTED,
-        )
-
-
-def _starter_about(dataset: str) -> str:
-    """Return a shipped study as one about all of a dataset, without what is only on its own: checked texts, and who passed."""
-    definition = parse_yaml(starter_text("data-to-text-errors")).value
-    del definition["checks"], definition["batches"]["gold"], definition["qualification_required"]
-    return json.dumps(definition | {"data": {"dataset": dataset}})  # which is YAML too
-
-
-def _annotated(session: Session, slug: str) -> tuple[list[int], str]:
-    """Return the outputs of a campaign that belong to the dataset of the first, and that dataset's name."""
-    rows = session.execute(
-        select(ItemOutput.output_id, Dataset.slug)
-        .join(Item, Item.id == ItemOutput.item_id)
-        .join(Output, Output.id == ItemOutput.output_id)
-        .join(Example, Example.id == Output.example_id)
-        .join(Dataset, Dataset.id == Example.dataset_id)
-        .where(Item.campaign_id == find_campaign(session, slug).id, Example.split != "checks")
-        .order_by(ItemOutput.output_id)
-    ).all()
-    dataset = rows[0].slug
-    return [row.output_id for row in rows if row.slug == dataset], dataset
-
-
-def _slugs(session: Session, slugs: Select[str]) -> list[str]:
-    return list(session.scalars(slugs))
-
-
-def _write_upload(home: Path) -> Path:
-    """Write a file that waits to be imported."""
-    folder = home / "uploads" / "bench"
-    folder.mkdir(parents=True)
-    line = (
-        '{"split": "test", "example": "%d", "system": "fir", "output": "Two and two make four.", "source": "2 + 2"}\n'
-    )
-    file = folder / "upload.jsonl"
-    file.write_text("".join(line % number for number in range(10_000)))
-    return file
-
-
 def visit_everything(studio: Studio, places: Places, matching: str = "", *, times: int = TIMES) -> list[Visit]:
-    """Ask for every address that contains a text, so many times; for pages also as htmx does."""
+    """Request every address that contains a text, this number of times; pages also as htmx does."""
     visits = []
     with studio.serving() as connection:
         for page in addresses_of(studio.app, places):
@@ -313,7 +52,7 @@ def visit_everything(studio: Studio, places: Places, matching: str = "", *, time
 def measure(
     url: str, *, title: str, campaigns: Sequence[str], searches: Sequence[str], matching: str, peer: str = ""
 ) -> int:
-    """Visit and print everything; return how many misses there were. ``peer`` is an interpreter that has factgenie."""
+    """Visit all pages and print the results; return the number of misses. ``peer`` is an interpreter that has factgenie."""
     with tempfile.TemporaryDirectory(prefix="spanplat-bench-") as name:
         home = Path(name)
         database = Database(url)
@@ -349,7 +88,7 @@ def measure(
 
 
 def _worst(visits: Sequence[Visit]) -> dict[str, tuple[float, float]]:
-    """Return by endpoint the milliseconds of the slowest and the kilobytes of the largest whole page."""
+    """Return the milliseconds of the slowest and the kilobytes of the largest whole page of each endpoint."""
     whole = [visit for visit in visits if not visit.fragment and visit.status == 200]
     return {
         endpoint: (
@@ -392,7 +131,7 @@ def main() -> int:
 
 
 def _made(url: str, examples: int) -> tuple[Sequence[str], Sequence[str]]:
-    """Fill a database with the made study; return its campaigns, and what to search for."""
+    """Fill a database with the generated study; return its campaigns, and words to search for."""
     database = Database(url)
     print(make_large_study(database, examples))
     add_other_work(database, examples)
@@ -401,7 +140,7 @@ def _made(url: str, examples: int) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def _research(url: str, data: Path) -> tuple[Sequence[str], Sequence[str]]:
-    """Fill a database with the research data; return the campaigns to compare, and what to search for."""
+    """Fill a database with the research data; return the campaigns to compare, and words to search for."""
     database = TimedDatabase(url)
     print(import_everything(database, data))
     database.dispose()

@@ -1,4 +1,4 @@
-"""Alembic's entry point; the connection comes from `spanplat.services.schema`, which configures Alembic in code."""
+"""Alembic's entry point; the connection comes from `spanplat.db.schema`, which configures Alembic in code."""
 
 from typing import Any, Literal
 

@@ -1,6 +1,6 @@
-"""The exception tree: every failure a user can cause or meet, with the exit status or HTTP status it maps to.
+"""The exception tree: all failures that a user can cause or meet, with their HTTP status.
 
-The mapping to HTTP stands in ``spanplat.web.errors``, the one to exit statuses in ``spanplat.cli``; nothing else translates them.
+``spanplat.web.errors`` maps them to HTTP, and ``spanplat.cli`` maps them to exit statuses. No other module does so.
 """
 
 from collections.abc import Mapping
@@ -8,72 +8,73 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Saying:
-    """A sentence that annotators may read, and so can be said in another language: English, with what fills its places."""
+class UserMessage:
+    """A sentence for annotators that can be translated: an English template and the values of its placeholders."""
 
     template: str
-    """With places such as ``%(minutes)s``."""
+    """English text with placeholders such as ``%(minutes)s``."""
     values: Mapping[str, object] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """Say it in English."""
+        """Return the English sentence."""
+        # Without values the template is no format string: a "%" in it stands for itself.
         return self.template % self.values if self.values else self.template
 
 
-def say(template: str, **values: object) -> Saying:
-    """Return a sentence for an error; catalogs of translations collect what stands in calls of this.
+def user_message(template: str, **values: object) -> UserMessage:
+    """Return a sentence for an error. The catalogs of translations collect the literal arguments of this function.
 
-    >>> str(say("you have %(tries)s tries", tries=2))
+    >>> str(user_message("you have %(tries)s tries", tries=2))
     'you have 2 tries'
     """
-    return Saying(template, values)
+    return UserMessage(template, values)
 
 
 class SpanplatError(Exception):
-    """Something failed for a reason worth telling the user: the message says what, where and how to mend it."""
+    """A failure that the user should know about: the message says what failed, where, and how to fix it."""
 
     @property
-    def saying(self) -> Saying:
-        """The message, to be said in another language where it is meant for annotators."""
+    def user_message(self) -> UserMessage:
+        """The message, which can be translated if it is meant for annotators."""
         first = self.args[0] if self.args else ""
-        return first if isinstance(first, Saying) else Saying(str(first))
+        return first if isinstance(first, UserMessage) else UserMessage(str(first))
 
 
 class InvalidInput(SpanplatError):
-    """What was given does not have the form or the meaning it needs (HTTP 422)."""
+    """The input has the wrong form or meaning (HTTP 422)."""
 
 
 class NotFound(SpanplatError):
-    """What was named does not exist (HTTP 404)."""
+    """The named thing does not exist (HTTP 404)."""
 
 
 class Conflict(SpanplatError):
-    """What was asked contradicts the present state (HTTP 409)."""
+    """The request contradicts the present state (HTTP 409)."""
 
 
 class NotAllowed(SpanplatError):
-    """Who asked may not do this (HTTP 403)."""
+    """The user may not do this (HTTP 403)."""
 
 
 class Gone(SpanplatError):
-    """What was named existed and has ended for good (HTTP 410)."""
+    """The named thing existed and has ended for good (HTTP 410)."""
 
 
 class TooMany(SpanplatError):
-    """More was asked for at a time than anybody gets (HTTP 429).
+    """A rate limit was exceeded (HTTP 429).
 
     Parameters
     ----------
     message
-        What is too much.
+        Description of the limit.
     retry_after
-        Seconds until it is worth asking again.
+        Seconds until the next attempt can succeed.
     """
 
-    def __init__(self, message: Saying | str, *, retry_after: int) -> None:
+    def __init__(self, message: UserMessage | str, *, retry_after: int) -> None:
         super().__init__(message)
         self.retry_after = retry_after
 
 
 class Unavailable(SpanplatError):
-    """A service this needs (database, queue, provider) does not answer or is not ready (HTTP 503)."""
+    """A required service (database, queue, provider) does not answer or is not ready (HTTP 503)."""

@@ -5,6 +5,7 @@ import os
 import secrets
 import tempfile
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 
 from pydantic import PositiveInt, ValidationError
@@ -14,7 +15,10 @@ from spanplat.errors import InvalidInput
 
 
 class Settings(BaseSettings):
-    """What an operator can set. Keys of model providers are not among them: they are read where they are used and kept nowhere."""
+    """Settings of an operator.
+
+    Keys of model providers are not among them: the code that uses a key reads it from the environment and never stores it.
+    """
 
     model_config = SettingsConfigDict(
         env_prefix="SPANPLAT_", env_file=".env", extra="ignore", use_attribute_docstrings=True
@@ -31,25 +35,41 @@ class Settings(BaseSettings):
     base_url: str = ""
     """Public address, for links shown to annotators; taken from the request by default."""
     secret_key: str = ""
-    """Signs sessions; generated once into the home by default."""
+    """Key that signs sessions; generated once and stored in the home by default."""
     require_second_factor: bool = False
     """Whether administrators have to set up a second factor before they do anything else."""
 
     arrivals_per_minute: PositiveInt = 120
-    """How many new people may come in from one network address in a minute, by links that everybody has."""
+    """Number of new people per minute from one network address, through open links."""
 
     model_hosts: str = ""
-    """Servers of models that definitions may name, as ``host`` or ``host:port`` with blanks between; any by default."""
+    """Model servers that definitions may name, as ``host`` or ``host:port``, separated by spaces; any by default."""
 
     @cached_property
     def database(self) -> str:
-        """Return the database URL, with PostgreSQL spelt for psycopg 3."""
+        """Return the database URL, with the dialect name of psycopg 3 for PostgreSQL."""
         if not self.database_url:
             return f"sqlite:///{self.home.resolve() / 'spanplat.sqlite3'}"
+        # SQLAlchemy takes plain "postgresql://" for psycopg2, and does not know "postgres://", which hosts hand out.
         for prefix in ("postgresql://", "postgres://"):
             if self.database_url.startswith(prefix):
                 return "postgresql+psycopg://" + self.database_url.removeprefix(prefix)
         return self.database_url
+
+    @cached_property
+    def redis(self) -> str:
+        """Return the address of Redis; empty for none.
+
+        Raises
+        ------
+        InvalidInput
+            If there is one, but the package that speaks to Redis is not installed.
+        """
+        if self.redis_url and find_spec("redis") is None:
+            raise InvalidInput(
+                "SPANPLAT_REDIS_URL is set, but the client of Redis is not installed; install it with: pip install 'spanplat[redis]'"
+            )
+        return self.redis_url
 
     def make_home(self) -> Path:
         """Create the home folder, readable by its owner only, and return it.
@@ -79,7 +99,8 @@ class Settings(BaseSettings):
             return self.secret_key
         path = self.make_home() / "secret-key"
         if not path.exists():
-            # Written apart and linked whole, so that a process that starts at the same moment never reads half a key.
+            # A complete file is linked into place, so that a process that starts at the same moment never reads half a key.
+            # The link fails if that process was first; its key then holds for both.
             descriptor, draft = tempfile.mkstemp(dir=self.home, prefix="secret-key-")  # mode 0600
             with os.fdopen(descriptor, "w") as file:
                 file.write(secrets.token_urlsafe(48))

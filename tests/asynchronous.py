@@ -1,7 +1,7 @@
-"""Running coroutines in tests.
+"""Run coroutines in tests.
 
-Playwright's synchronous interface keeps an event loop running in the main thread once a browser test ran there, and a thread has one
-at most. So what needs a loop of its own gets a thread of its own.
+Playwright's synchronous interface leaves an event loop running in the main thread after a browser test, and a thread can have only one
+loop. So each coroutine runs in a thread of its own.
 """
 
 import asyncio

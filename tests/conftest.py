@@ -1,5 +1,6 @@
-"""What all tests share: both databases, the research data, and which of them this run has."""
+"""Fixtures of all tests: both databases and the research data, as far as this run has them."""
 
+import copy
 import os
 import shutil
 import threading
@@ -10,14 +11,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from argon2 import PasswordHasher
+from flask import Flask
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from playwright.sync_api import Browser, sync_playwright
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.exc import OperationalError
 
-from spanplat.db import Database
-from spanplat.services.schema import initialise
+from spanplat.db import Database, WriteQueue
+from spanplat.db.schema import initialise
+from spanplat.services.accounts import passwords
+from spanplat.settings import Settings
+from spanplat.web.app import create_app
+from spanplat.web.counts import SharedCounts
+from tests.postgresql import PostgresqlDatabase
 
 # The shell draws what the whole browser draws, for half of the work.
 CHROMIUMS = ("chromium-headless-shell", "chromium", "google-chrome")
@@ -47,16 +55,38 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="let everything that pages do take so many times as long",
     )
 
+    parser.addoption(
+        "--quick",
+        action="store_true",
+        help="leave out tests that need a browser, PostgreSQL, Redis or the research data",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what ``--quick`` leaves out."""
+    if not config.getoption("--quick"):
+        return
+    left_out = [item for item in items if _needs_more_than_python(item)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in set(left_out)]
+
+
+def _needs_more_than_python(item: pytest.Item) -> bool:
+    parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    fixtures = set(getattr(item, "fixturenames", ()))
+    return bool(
+        fixtures & {"browser", "postgresql_server", "research_data"}
+        or {value for value in parameters.values() if isinstance(value, str)} & {"postgresql", "redis"}
+    )
+
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Note on which database a test runs; the note travels with the report from the process that runs the test."""
     parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
     fixtures = set(getattr(item, "fixturenames", ()))
-    if parameters.get("database_url") == "postgresql" or (
-        fixtures & {"postgresql_url"} and "database_url" not in fixtures
-    ):
+    if parameters.get("database") == "postgresql" or (fixtures & {"postgresql_url"} and "database" not in fixtures):
         item.user_properties.append(("database", "PostgreSQL"))
-    elif fixtures & {"make_sqlite", "sqlite_database", "database_url", "home"}:
+    elif fixtures & {"make_sqlite", "sqlite_database", "database", "home"}:
         item.user_properties.append(("database", "SQLite"))
 
 
@@ -75,6 +105,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     )
     for reason, count in reasons.most_common():
         terminalreporter.write_line(f"skipped {count}: {reason}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def password_hasher() -> Iterator[PasswordHasher]:
+    """Hash passwords at the lowest cost; the value is the hasher that is used outside tests."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        hasher = passwords._HASHER
+        monkeypatch.setattr(passwords, "_HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+        yield hasher
 
 
 # How long an example takes says more about the machine than about the code.
@@ -177,44 +216,120 @@ def make_sqlite(tmp_path: Path, sqlite_template: bytes) -> Callable[[], str]:
     return make
 
 
+@pytest.fixture(scope="session")
+def postgresql_database(postgresql_server: Engine, postgresql_template: str) -> Iterator[PostgresqlDatabase]:
+    """The PostgreSQL database that tests use in turn; use it through ``postgresql_url``."""
+    database = PostgresqlDatabase(postgresql_server, postgresql_template)
+    yield database
+    database.drop()
+
+
 @pytest.fixture
-def postgresql_url(postgresql_server: Engine, postgresql_template: str) -> Iterator[str]:
-    """URL of a fresh migrated PostgreSQL database."""
-    name = f"spanplat_test_{uuid.uuid4().hex}"
-    with postgresql_server.connect() as connection:
-        connection.exec_driver_sql(f'CREATE DATABASE "{name}" TEMPLATE "{postgresql_template}"')
-    yield postgresql_server.url.set(database=name).render_as_string(hide_password=False)
-    with postgresql_server.connect() as connection:
-        connection.exec_driver_sql(f'DROP DATABASE "{name}" WITH (FORCE)')
+def postgresql_url(postgresql_database: PostgresqlDatabase) -> Iterator[str]:
+    """URL of an empty migrated PostgreSQL database."""
+    yield postgresql_database.url
+    postgresql_database.empty()
+
+
+def as_new(database: Database) -> Database:
+    """Return the same database with an engine that no cache knows.
+
+    Engines derived from one share its connections and the statements that it has compiled, and to compile them again for each test
+    took a quarter of the time of all tests of services.
+    """
+    renewed = copy.copy(database)
+    renewed.engine = database.engine.execution_options()
+    return renewed
+
+
+@pytest.fixture(scope="session")
+def shared_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    """The SQLite database that tests use in turn; use it through ``database`` or ``sqlite_database``."""
+    shared = Database(f"sqlite:///{tmp_path_factory.mktemp('shared') / 'shared.sqlite3'}")
+    yield shared
+    shared.dispose()
+
+
+@pytest.fixture(scope="session")
+def shared_postgresql(postgresql_database: PostgresqlDatabase) -> Iterator[Database]:
+    """The PostgreSQL database that tests use in turn; use it through ``database``."""
+    shared = Database(postgresql_database.url)
+    yield shared
+    shared.dispose()
+
+
+@pytest.fixture
+def sqlite_from(shared_sqlite: Database) -> Iterator[Callable[[bytes], Database]]:
+    """Fill the SQLite database that tests use in turn with the bytes of a template, once in a test."""
+    path = Path(str(shared_sqlite.engine.url.database))
+    database = as_new(shared_sqlite)
+    database.write_queue = WriteQueue(Path(f"{path}-queue"))
+
+    def fill(template: bytes) -> Database:
+        assert not path.exists(), "a test has one such database"
+        path.write_bytes(template)
+        return database
+
+    yield fill
+    database.dispose()
+    for file in path.parent.iterdir():
+        file.unlink()
+
+
+@pytest.fixture
+def sqlite_database(sqlite_from: Callable[[bytes], Database], sqlite_template: bytes) -> Database:
+    """A fresh migrated SQLite database, for tests that do not depend on the kind."""
+    return sqlite_from(sqlite_template)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest) -> str:
-    """URL of a fresh migrated database; the test runs once on each kind."""
-    if request.param == "sqlite":
-        make: Callable[[], str] = request.getfixturevalue("make_sqlite")
-        return make()
-    url: str = request.getfixturevalue("postgresql_url")
-    return url
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
+def database(request: pytest.FixtureRequest) -> Iterator[Database]:
     """A fresh migrated database; the test runs once on SQLite and once on PostgreSQL."""
-    database = Database(database_url)
+    if request.param == "sqlite":
+        yield request.getfixturevalue("sqlite_database")
+        return
+    request.getfixturevalue("postgresql_url")
+    database = as_new(request.getfixturevalue("shared_postgresql"))
     yield database
     database.dispose()
 
 
 @pytest.fixture
-def sqlite_database(make_sqlite: Callable[[], str]) -> Iterator[Database]:
-    """A fresh migrated SQLite database, for tests that do not depend on the kind."""
-    database = Database(make_sqlite())
-    yield database
-    database.dispose()
+def database_url(database: Database) -> str:
+    """URL of a fresh migrated database; the test runs once on each kind."""
+    return database.url
 
 
 @pytest.fixture(scope="session")
 def web_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder whose compressed static files all tests share."""
     return tmp_path_factory.mktemp("web") / "home"
+
+
+@pytest.fixture(scope="session")
+def empty_application(web_home: Path, sqlite_template: bytes) -> Flask:
+    """The application that the tests of one process use in turn; use it through ``application``."""
+    path = web_home.parent / "empty.sqlite3"
+    path.write_bytes(sqlite_template)
+    return create_app(Settings(home=web_home, _env_file=None), Database(f"sqlite:///{path}"))
+
+
+@pytest.fixture
+def application(empty_application: Flask) -> Iterator[Callable[[Database], Flask]]:
+    """Return the application over a database.
+
+    It is the same one for all tests, because building one takes half a second: all routes and templates are compiled. What a test
+    changes in its configuration or its extensions is taken back.
+    """
+    app = empty_application
+    config, extensions = dict(app.config), dict(app.extensions)
+
+    def over(database: Database) -> Flask:
+        app.extensions["spanplat_database"] = database
+        return app
+
+    app.extensions["spanplat_counts"] = SharedCounts("")
+    yield over
+    for before, now in ((config, app.config), (extensions, app.extensions)):
+        now.clear()
+        now.update(before)

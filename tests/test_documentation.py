@@ -1,14 +1,14 @@
-"""What the documentation says to write is what spanplat reads."""
+"""Examples of the documentation are valid input for spanplat."""
 
 import re
 from collections.abc import Iterator
 
 import click
 import pytest
-import yaml
 from _pytest.mark import ParameterSet
 
 from spanplat.cli import main
+from spanplat.schemas import yaml_documents
 from spanplat.schemas.base import Strict
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.generation import GenerationDefinition
@@ -44,7 +44,7 @@ def blocks(language: str) -> Iterator[ParameterSet]:
 
 @pytest.mark.parametrize("block", list(blocks("yaml")))
 def test_definitions_in_the_documentation_are_valid(block: str) -> None:
-    given = yaml.safe_load(block)
+    given = yaml_documents.load(block)
     schema = next((schema for key, schema in OTHERS.items() if key in given), CampaignDefinition)
     if schema is CampaignDefinition:
         model = {"kind": "llm", "model": {"provider": "overlap"} | given["model"]} if "model" in given else {}

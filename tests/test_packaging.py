@@ -1,4 +1,4 @@
-"""The wheel alone is the whole program: installed into an empty environment outside the checkout, it runs the demo."""
+"""The wheel is complete: installed into an empty environment outside the checkout, it runs the demo."""
 
 import os
 import subprocess

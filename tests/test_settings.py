@@ -1,12 +1,14 @@
-"""Settings: where they come from, and the key that is made once."""
+"""Settings: their sources, and the session key that is made once."""
 
 import stat
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from spanplat.errors import InvalidInput
+from spanplat.services.background.queue import WorkQueue
 from spanplat.settings import Settings, load_settings
 
 
@@ -26,6 +28,14 @@ def test_without_any_setting_everything_lies_in_the_home(tmp_path: Path) -> None
 def test_postgresql_is_spelt_for_its_driver(monkeypatch: pytest.MonkeyPatch, written: str) -> None:
     monkeypatch.setenv("SPANPLAT_DATABASE_URL", written)
     assert load_settings().database == "postgresql+psycopg://u@h/n"
+
+
+def test_redis_without_its_client_is_answered_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPANPLAT_REDIS_URL", "redis://127.0.0.1:6379/0")
+    monkeypatch.setitem(sys.modules, "redis", None)  # as if it were not installed
+    settings = load_settings()
+    with pytest.raises(InvalidInput, match=r"install it with: pip install 'spanplat\[redis\]'"):
+        WorkQueue(settings)
 
 
 def test_the_environment_goes_before_the_file(monkeypatch: pytest.MonkeyPatch) -> None:

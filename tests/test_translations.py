@@ -1,4 +1,4 @@
-"""Every sentence that an annotator may read is there in every language of the interface, ready to be used."""
+"""All sentences for annotators are translated to all languages of the interface and compiled."""
 
 import io
 import re
@@ -16,7 +16,7 @@ from spanplat.web import locale
 from tests.conftest import ROOT
 
 LANGUAGES = ("ar", "cs", "de", "es")
-KEYWORDS = {**DEFAULT_KEYWORDS, "say": None}
+KEYWORDS = {**DEFAULT_KEYWORDS, "user_message": None}
 PLACE = re.compile(r"%\(\w+\)s|\{\w+\}")
 
 
@@ -31,7 +31,7 @@ def wanted() -> dict[str, tuple[str, ...]]:
 
 
 def test_whatever_the_code_says_in_words_to_be_translated_is_collected(wanted: dict[str, tuple[str, ...]]) -> None:
-    everywhere = extract_from_dir(ROOT / "spanplat", [("**.py", "python")], keywords={"say": None})
+    everywhere = extract_from_dir(ROOT / "spanplat", [("**.py", "python")], keywords={"user_message": None})
     assert {message for _, _, message, _, _ in everywhere} - set(wanted) == set(), "add the file to babel.cfg"
 
 

@@ -1,6 +1,6 @@
-"""The command line: parse, open a transaction, call one service, print.
+"""The command line. Each command parses its options, opens a transaction, calls one service and prints.
 
-Exit status: 0 done, 1 the work failed (the message on stderr says what and how to mend it), 2 wrong usage.
+Exit status: 0 for success, 1 for a failure (the message on stderr says what failed and how to fix it), 2 for wrong usage.
 """
 
 import importlib
@@ -30,16 +30,16 @@ COMMANDS = {
     "pool": "spanplat.cli.qualify:pool",
     "export": "spanplat.cli.exports:export",
 }
-"""Where each command stands; its module is imported when it is used, so that a short command starts quickly."""
+"""Module and function of each command. A module is imported only when its command is used, so that short commands start quickly."""
 INTERNAL = {"web": "spanplat.cli.webserver:web"}
-"""Commands that other commands start; people have no use for them."""
+"""Commands that other commands start. The help does not list them."""
 
 
 class Program(click.Group):
-    """The group of all commands: loads them when used, and turns our errors into messages."""
+    """The group of all commands. It imports a command when it is used, and turns spanplat's errors into messages."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order in which one meets them."""
+        """Return the names in the order in which a new user needs them."""
         del ctx
         return list(COMMANDS)
 
@@ -54,7 +54,7 @@ class Program(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; a failure worth telling becomes a message and exit status 1."""
+        """Run a command; print the message of a `SpanplatError` and exit with status 1."""
         try:
             return super().invoke(ctx)
         except SpanplatError as error:

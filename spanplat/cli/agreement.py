@@ -1,17 +1,18 @@
-"""Agreement between two campaigns."""
+"""The command ``agreement``: compare two campaigns."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 import click
 
 from spanplat.cli.database import open_database
 from spanplat.cli.options import filter_options, filters_of
 from spanplat.cli.output import json_option, note, print_json, print_table, progress_bar
-from spanplat.services.agreement import AgreementOptions, compute_agreement
-from spanplat.services.campaigns import find_campaign
-from spanplat.services.cautions import Cautions, find_cautions
-from spanplat.services.parallel import heavy_work
+from spanplat.services.agreement.cautions import Cautions, find_cautions
+from spanplat.services.agreement.comparison import AgreementOptions, compute_agreement
+from spanplat.services.agreement.report import AgreementReport
+from spanplat.services.background.parallel import heavy_work
+from spanplat.services.campaigns.lifecycle import find_campaign
 from spanplat.settings import load_settings
 
 RULES = "first, each, pairs, all, or group=K"
@@ -74,6 +75,7 @@ def agreement(
     )
     settings = load_settings()
     with open_database(settings) as database, heavy_work(settings):
+        # A short session: the computation may take minutes, and opens its own sessions.
         with database.reading() as session:
             campaigns = [find_campaign(session, slug) for slug in (reference, hypothesis)]
             cautions = find_cautions(session, campaigns, options.filters)
@@ -81,7 +83,7 @@ def agreement(
             report = compute_agreement(database, reference, hypothesis, options, on_progress=on_progress)
     _caution(cautions)
     if as_json:
-        print_json(report)
+        print_json(report.as_json())
     else:
         _show(report)
 
@@ -106,70 +108,74 @@ def _caution(cautions: Cautions) -> None:
         )
 
 
-def _show(report: Mapping[str, Any]) -> None:
-    for side in ("reference", "hypothesis"):
-        shown = report[side]
-        click.echo(f"{side}: {shown['campaign']} (rule {shown['rule']}, {shown['spans']} spans)")
+def _show(report: AgreementReport) -> None:
+    for name, side in (("reference", report.reference), ("hypothesis", report.hypothesis)):
+        click.echo(f"{name}: {side.campaign} (rule {side.rule}, {side.spans} spans)")
     click.echo(
-        f"outputs compared: {report['outputs']} "
-        f"(only in the reference {report['outputs_reference_only']}, only in the hypothesis {report['outputs_hypothesis_only']})"
+        f"outputs compared: {report.outputs} "
+        f"(only in the reference {report.outputs_reference_only}, only in the hypothesis {report.outputs_hypothesis_only})"
     )
     click.echo()
-    if "char" in report:
+    if report.measures:
         _show_pairwise(report)
     else:
-        print_table(
-            ("γ over all annotators", "value"), [(name, report["gamma"][name]["mean"]) for name in ("hard", "soft")]
-        )
+        print_table(("γ over all annotators", "value"), list(_gammas(report).items()))
         click.echo()
-        print_table(("figure", "value"), [("S∅, agreement that there is nothing", report["s_empty"]["mean"])])
-    for path, reason in report["undefined"].items():
+        print_table(("figure", "value"), [("S∅, agreement that there is nothing", _s_empty(report))])
+    for path, reason in report.undefined.items():
         note(f"{path} is undefined: {reason}")
-    note(f"signature: {report['signature']}")
+    note(f"signature: {report.signature}")
 
 
-def _show_pairwise(report: Mapping[str, Any]) -> None:
-    char, gamma, ceiling = report["char"], report["gamma"], report["ceiling"]
+def _show_pairwise(report: AgreementReport) -> None:
+    char, gamma, ceiling, pearson = report.measures["char"], _gammas(report), report.ceiling, report.pearson
     print_table(
         ("", "precision", "recall", "F1", "γ"),
         [
-            (name, *(char[name][part] for part in ("precision", "recall", "f1")), gamma[name]["mean"])
-            for name in ("hard", "soft")
+            (name, scores.micro.precision, scores.micro.recall, scores.micro.f1, gamma[name])
+            for name, scores in (("hard", char.hard), ("soft", char.soft))
         ],
     )
     click.echo()
     print_table(
         ("figure", "value"),
         [
-            ("S∅, agreement that there is nothing", report["s_empty"]["mean"]),
-            ("ρ of counts, micro", report["pearson"]["micro"]),
-            ("ρ of counts, macro", report["pearson"]["macro"]),
+            ("S∅, agreement that there is nothing", _s_empty(report)),
+            ("ρ of counts, micro", pearson.micro if pearson else None),
+            ("ρ of counts, macro", pearson.macro if pearson else None),
         ],
     )
 
     if ceiling:
-        hard, soft = (ceiling["char"][name]["f1"] for name in ("hard", "soft"))
         note(
-            f"annotators of {report['reference']['campaign']} among themselves: F1 hard {hard:.3f}, soft {soft:.3f} on "
-            f"{ceiling['outputs']} outputs"
+            f"annotators of {report.reference.campaign} among themselves: F1 hard {ceiling.char.hard.micro.f1:.3f}, "
+            f"soft {ceiling.char.soft.micro.f1:.3f} on {ceiling.outputs} outputs"
         )
 
 
-def agreement_rows(reports: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
-    """Return header and rows of a table with one line for each comparison."""
+def agreement_rows(reports: Sequence[AgreementReport]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+    """Return the header and the rows of a table with one row per comparison."""
     header = ("reference", "hypothesis", "outputs", "F1 hard", "F1 soft", "γ hard", "γ soft", "S∅", "ρ micro")
     rows: list[tuple[object, ...]] = [
         (
-            report["reference"]["campaign"],
-            report["hypothesis"]["campaign"],
-            report["outputs"],
-            report["char"]["hard"]["f1"],
-            report["char"]["soft"]["f1"],
-            report["gamma"]["hard"]["mean"],
-            report["gamma"]["soft"]["mean"],
-            report["s_empty"]["mean"],
-            report["pearson"]["micro"],
+            report.reference.campaign,
+            report.hypothesis.campaign,
+            report.outputs,
+            report.measures["char"].hard.micro.f1,
+            report.measures["char"].soft.micro.f1,
+            *_gammas(report).values(),
+            _s_empty(report),
+            report.pearson.micro if report.pearson else None,
         )
         for report in reports
     ]
     return header, rows
+
+
+def _gammas(report: AgreementReport) -> dict[str, float | None]:
+    gamma = report.gamma
+    return {"hard": gamma.hard.mean if gamma else None, "soft": gamma.soft.mean if gamma else None}
+
+
+def _s_empty(report: AgreementReport) -> float | None:
+    return report.s_empty.mean if report.s_empty else None

@@ -1,4 +1,4 @@
-"""Changing a campaign after its launch."""
+"""Commands that change a campaign after its launch: ``extend``, ``replace`` and ``amend``."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -9,10 +9,10 @@ from spanplat.cli.database import open_database
 from spanplat.cli.definition_file import read_source
 from spanplat.cli.output import json_option, print_json
 from spanplat.platforms.rules import Money
-from spanplat.services.amendments import amend, dotted, propose_amendment
-from spanplat.services.extending import replace_work
-from spanplat.services.forecasts import Wish, forecast_of
-from spanplat.services.forecasts import extend as extend_campaign
+from spanplat.services.campaigns.amendments import amend, dotted, propose_amendment
+from spanplat.services.campaigns.extending import ExtensionRequest, forecast_of, plan_extension
+from spanplat.services.campaigns.extending import extend as extend_campaign
+from spanplat.services.crowd.reviewing import replace_work
 from spanplat.text.counting import count_of
 
 
@@ -46,10 +46,12 @@ def extend(
         raise click.UsageError("say what to add: --per-output N, --add-outputs, or both")
     if (splits or systems or limit) and not adds:
         raise click.UsageError("--split, --system and --limit go with --add-outputs")
-    wish = Wish(per_output, adds, splits, systems, limit)
-    with open_database() as database, database.trial() if dry_run else database.transaction() as session:
-        forecast = forecast_of(session, slug, extend_campaign(session, slug, wish))
-    made = forecast.extension
+    requested = ExtensionRequest(per_output, adds, splits, systems, limit)
+    with open_database() as database:
+        with database.reading() as session:
+            plan = plan_extension(session, slug, requested)
+            forecast = forecast_of(session, slug, plan.extension)
+        made = plan.extension if dry_run else extend_campaign(database, plan)
     costs = {"reward": forecast.reward, "bonus": forecast.bonus}
     if as_json:
         print_json({"slug": slug, "dry_run": dry_run, **asdict(made), **_amounts(costs)})
@@ -105,7 +107,7 @@ def amend_(slug: str, file: Path, *, note: str, as_json: bool) -> None:
     with open_database() as database, database.transaction() as session:
         changes = [dotted(path) for path in propose_amendment(session, slug, source).changes]
         made = amend(session, slug, source, note)
-        number, sha256 = made.number, made.definition_sha256
+        number, sha256 = made.number, made.definition_sha256  # read while the session is open
     if as_json:
         print_json({"slug": slug, "amendment": number, "changes": changes, "definition_sha256": sha256})
     else:

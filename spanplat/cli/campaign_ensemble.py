@@ -1,4 +1,4 @@
-"""Making one campaign of several."""
+"""The command ``campaign ensemble``: combine several campaigns into one."""
 
 from dataclasses import asdict
 from typing import get_args
@@ -8,8 +8,8 @@ import click
 from spanplat.cli.database import open_database
 from spanplat.cli.output import json_option, note, print_json, print_table, progress_bar
 from spanplat.metrics.ratings import Aggregation
-from spanplat.services.ensembles.combining import EnsembleSettings
-from spanplat.services.ensembles.filling import EnsembleReport, fill_ensemble
+from spanplat.services.model_work.ensembles.combining import EnsembleSettings
+from spanplat.services.model_work.ensembles.filling import EnsembleReport, fill_ensemble
 from spanplat.text.counting import count_of
 
 
@@ -114,7 +114,7 @@ def _show(report: EnsembleReport) -> None:
         )
         shares = [(name, report.spans_by_annotator.get(name), share) for name, share in report.outlier_shares.items()]
         print_table(("annotator", "spans per item", "share of scores out of line"), shares)
-    if len(report.outlier_shares_by_dataset) > 1:
+    if len(report.outlier_shares_by_dataset) > 1:  # with one dataset, the table would repeat the last column above
         click.echo("\nShare of scores out of line, by dataset:")
         datasets = report.outlier_shares_by_dataset
         rows = [(name, *(datasets[dataset].get(name) for dataset in datasets)) for name in report.outlier_shares]

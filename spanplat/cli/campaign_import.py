@@ -1,4 +1,4 @@
-"""Importing campaigns with their annotations."""
+"""The command ``campaign import``: import campaigns with their annotations."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,8 +10,9 @@ from spanplat.cli.options import rename_option
 from spanplat.cli.output import json_option, note, print_json, print_table, progress_bar
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.definition_file import read_definition
-from spanplat.services.importing.campaigns import FORMATS, import_campaign
-from spanplat.services.importing.incoming import ImportReport
+from spanplat.services.campaigns.import_formats import IMPORT_FORMATS
+from spanplat.services.campaigns.import_records import ImportReport
+from spanplat.services.campaigns.importing import import_campaign
 from spanplat.text.counting import count_of
 
 LISTED = 10
@@ -20,7 +21,13 @@ LISTED = 10
 @click.command("import")
 @click.argument("path", type=click.Path(exists=True, path_type=Path))
 @click.option("--slug", required=True, help="Name of the campaign here.")
-@click.option("--format", "format_name", type=click.Choice(FORMATS), required=True)
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice([entry.name for entry in IMPORT_FORMATS]),
+    required=True,
+    help=" ".join(f"{entry.name}: {entry.help}." for entry in IMPORT_FORMATS),
+)
 @click.option(
     "--definition",
     "definition_file",
@@ -79,6 +86,7 @@ def _read_definition(file: Path | None, slug: str) -> CampaignDefinition | None:
     if file is None:
         return None
     definition = read_definition(file.read_text(encoding="utf-8"), name=str(file))
+    # Nobody annotates an imported campaign here, whatever kind it had where it was made.
     return definition.model_copy(update={"slug": slug, "kind": "external"})
 
 

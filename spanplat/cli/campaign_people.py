@@ -1,4 +1,4 @@
-"""The people of a campaign: what the platform's rules say before they come, who came, and who is to be paid what."""
+"""Commands about the people of a campaign: check the platform's rules, list visits, write the files for pay."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -11,10 +11,10 @@ from spanplat.errors import Conflict
 from spanplat.platforms.rules import Finding, lint
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.definition_file import read_definition
-from spanplat.services.campaigns import find_campaign
-from spanplat.services.definitions import definition_of
-from spanplat.services.pay import bonus_file, list_people, pay_figures, pay_file
-from spanplat.services.reviewing import approvals_file, rejections_file
+from spanplat.services.campaigns.definitions import definition_of
+from spanplat.services.campaigns.lifecycle import find_campaign
+from spanplat.services.crowd.pay import bonus_file, list_people, pay_figures, pay_file
+from spanplat.services.crowd.reviewing import approvals_file, rejections_file
 
 OWNER_ONLY = 0o600
 
@@ -24,7 +24,7 @@ OWNER_ONLY = 0o600
 @json_option
 def lint_(campaign: str, as_json: bool) -> None:
     """Say what the platform's rules have to say about a CAMPAIGN: a slug, or a definition file."""
-    if Path(campaign).is_file():
+    if Path(campaign).is_file():  # a file wins over a slug of the same name; slugs have no dots, so that is rare
         definition = read_definition(Path(campaign).read_text("utf-8"), name=campaign)
     else:
         with open_database() as database, database.reading() as session:
@@ -40,18 +40,18 @@ def lint_(campaign: str, as_json: bool) -> None:
 
 
 def tell_findings(definition: CampaignDefinition) -> None:
-    """Note what the platform's rules have to say."""
+    """Print the findings of the platform's rules on stderr."""
     for finding in lint(definition):
         note(_in_words(finding))
 
 
 def require_lawful(definition: CampaignDefinition, *, confirmed: bool) -> None:
-    """Make sure that the platform's rules let a campaign open.
+    """Check that the platform's rules allow a campaign to open, and print the other findings.
 
     Raises
     ------
     Conflict
-        If something is refused, or not confirmed.
+        If the rules refuse something, or something needs a confirmation that was not given.
     """
     findings = lint(definition)
     refused = [finding for finding in findings if finding.weight == "refuse"]
@@ -113,6 +113,7 @@ def pay(slug: str, *, output: Path, bonuses: bool, approvals: bool, rejections: 
     write = bonus_file if bonuses else approvals_file if approvals else rejections_file if rejections else pay_file
     with open_database() as database, database.reading() as session:
         content = write(session, find_campaign(session, slug))
+    # Both before the first byte is written: `touch` sets the mode of a new file only.
     output.touch(mode=OWNER_ONLY)
     output.chmod(OWNER_ONLY)
     output.write_text(content, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Looking at prompts."""
+"""The commands ``campaign prompt`` and ``campaign protocols``: show prompts, presets and published protocols."""
 
 import json
 
@@ -10,10 +10,10 @@ from spanplat.llm.interfaces.parameters import sent_parameters
 from spanplat.llm.prompts.library import PRESETS, preset_summary
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.protocols import PROTOCOLS, protocol_summary
-from spanplat.services.campaigns import find_campaign
-from spanplat.services.definitions import definition_of
-from spanplat.services.prompt_inputs import InputsState, inputs_state
-from spanplat.services.prompt_previews import PromptPreview, preview_prompt
+from spanplat.services.campaigns.definitions import definition_of
+from spanplat.services.campaigns.lifecycle import find_campaign
+from spanplat.services.campaigns.prompt_inputs import InputsState, inputs_state
+from spanplat.services.model_work.previews import PromptPreview, preview_prompt
 
 
 @click.command("prompt")
@@ -62,7 +62,7 @@ def protocols(as_json: bool) -> None:
 
 
 def tell_inputs(definition: CampaignDefinition, state: InputsState) -> None:
-    """Say where a model is asked with other instructions than people are given, or with whatever another campaign has now."""
+    """Print a note if a model gets other instructions than people do, or the present state of another campaign."""
     settings = definition.model
     if settings is None or state == "same":
         return

@@ -1,4 +1,4 @@
-"""Reading the stored replies of model campaigns again."""
+"""The command ``campaign reparse``: parse the stored replies of a model campaign again."""
 
 from dataclasses import asdict
 
@@ -6,7 +6,7 @@ import click
 
 from spanplat.cli.database import open_database
 from spanplat.cli.output import json_option, note, print_json, progress_bar
-from spanplat.services.reparsing import ReparseReport, reparse_campaign
+from spanplat.services.model_work.reparsing import ReparseReport, reparse_campaign
 
 SHOWN = 10
 

@@ -1,4 +1,4 @@
-"""Running model campaigns."""
+"""The command ``campaign run``: run a model campaign."""
 
 from dataclasses import asdict
 
@@ -8,11 +8,11 @@ from spanplat.cli.campaign_prompt import tell_inputs
 from spanplat.cli.database import open_database
 from spanplat.cli.options import run_options
 from spanplat.cli.output import json_option, note, print_json, progress_bar
-from spanplat.services.campaigns import find_campaign
-from spanplat.services.definitions import definition_of
-from spanplat.services.model_runs.estimates import Estimate
-from spanplat.services.prompt_inputs import inputs_state
-from spanplat.services.runs import RunReport, run_campaign
+from spanplat.services.campaigns.definitions import definition_of
+from spanplat.services.campaigns.lifecycle import find_campaign
+from spanplat.services.campaigns.prompt_inputs import inputs_state
+from spanplat.services.model_work.estimates import Estimate
+from spanplat.services.model_work.running import RunReport, run_campaign
 from spanplat.text.counting import count_of
 
 
@@ -37,6 +37,7 @@ def run(
     with open_database() as database, database.reading() as session:
         definition = definition_of(find_campaign(session, slug))
         tell_inputs(definition, inputs_state(session, definition))
+    # A function, because the bar asks for its details again at each step.
     with open_database() as database, progress_bar("Asking", lambda: _so_far(so_far)) as on_progress:
         report = run_campaign(
             database,
@@ -59,7 +60,7 @@ def run(
 
 
 def _so_far(report: RunReport) -> str:
-    """Say beside the progress bar how fast it goes, what has failed, and what it has cost."""
+    """Return the speed, the number of failures and the cost so far, for the progress bar."""
     parts = [f"{report.asked / report.seconds * 60:,.0f} a minute"] if report.asked and report.seconds >= 1 else []
     if report.failed:
         parts.append(f"{sum(report.failed.values())} failed")
@@ -71,7 +72,7 @@ def _so_far(report: RunReport) -> str:
 
 
 def show_estimate(subject: str, estimate: Estimate) -> None:
-    """Print what a run would take, after a line that says of what."""
+    """Print the estimated tokens and cost of a run, after a line that names the run."""
     click.echo(subject)
     if estimate.cost == 0 and estimate.input_tokens == 0:
         click.echo("The model is offline and costs nothing.")
@@ -124,5 +125,5 @@ def _show(report: RunReport) -> None:
 
 
 def dollars(amount: float) -> str:
-    """Write an amount of money, small ones with more decimals."""
+    """Format an amount of money; amounts below one dollar get four decimals."""
     return f"{amount:,.2f} US dollars" if amount >= 1 or amount == 0 else f"{amount:.4f} US dollars"

@@ -1,4 +1,4 @@
-"""Making training data of a campaign."""
+"""The command ``campaign training``: write training data from a campaign."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import click
 
 from spanplat.cli.database import open_database
 from spanplat.cli.output import json_option, print_json
-from spanplat.services.training.exporting import (
+from spanplat.services.model_work.training import (
     PARTS,
     SHARES,
     count_parts,

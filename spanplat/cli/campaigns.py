@@ -1,4 +1,4 @@
-"""Campaigns: creating them from files, and letting people in."""
+"""The command group ``campaign``: create campaigns from files, open them, and show their state."""
 
 import json
 from dataclasses import asdict
@@ -21,23 +21,23 @@ from spanplat.cli.database import open_database
 from spanplat.cli.definition_file import read_source
 from spanplat.cli.output import json_option, note, print_json, print_table
 from spanplat.errors import NotFound
-from spanplat.models import Campaign, CampaignStatus
+from spanplat.models import CampaignStatus
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.definition_file import parse_yaml
-from spanplat.services.campaigns import (
-    clone_campaign,
-    create_campaign,
+from spanplat.services.campaigns.definitions import definition_of
+from spanplat.services.campaigns.launching import open_campaign, store_campaign
+from spanplat.services.campaigns.lifecycle import (
     find_campaign,
     list_campaigns,
+    plan_clone,
     require_allowed,
     set_status,
     start_link,
 )
-from spanplat.services.check_report import report_checks
-from spanplat.services.definitions import definition_of
-from spanplat.services.participation import invite
-from spanplat.services.plans import CampaignPlan, check_definition
-from spanplat.services.suggestions import explain_suggestions
+from spanplat.services.campaigns.planning import CampaignPlan, check_definition
+from spanplat.services.campaigns.suggestions import explain_suggestions
+from spanplat.services.crowd.check_report import report_checks
+from spanplat.services.crowd.participation import invite
 from spanplat.settings import load_settings
 
 DEFAULT_ADDRESS = "http://127.0.0.1:8000"
@@ -77,10 +77,12 @@ def create(file: Path, dry_run: bool, as_json: bool) -> None:
         with database.reading() as session:
             plan = check_definition(session, source)
         require_allowed(plan.definition)
+        # Planning reads much and may take long, so it is done before the write transaction begins.
         said: list[str] = []
         if not dry_run:
-            with database.transaction() as session:
-                said = explain_suggestions(session, create_campaign(session, plan))
+            made = store_campaign(database, plan)
+            with database.reading() as session:
+                said = explain_suggestions(session, made)
     for sentence in said:
         note(sentence)
     figures = _figures(plan)
@@ -142,6 +144,7 @@ def show(slug: str, as_json: bool) -> None:
 
 
 def _status_command(name: str, status: CampaignStatus, help_text: str) -> None:
+    # One function for three commands. Only `open` can need a confirmation, so the others hide the option.
     @campaign.command(name, help=help_text)
     @click.argument("slug")
     @click.option(
@@ -152,11 +155,17 @@ def _status_command(name: str, status: CampaignStatus, help_text: str) -> None:
     )
     @json_option
     def change(slug: str, confirm: bool, as_json: bool) -> None:
-        with open_database() as database, database.transaction() as session:
+        said: list[str] = []
+        with open_database() as database:
             if status == CampaignStatus.OPEN:
-                require_lawful(definition_of(find_campaign(session, slug)), confirmed=confirm)
-            changed = set_status(session, slug, status)
-            said = explain_suggestions(session, changed) if status == CampaignStatus.OPEN else []
+                with database.reading() as session:
+                    require_lawful(definition_of(find_campaign(session, slug)), confirmed=confirm)
+                changed = open_campaign(database, slug)
+                with database.reading() as session:
+                    said = explain_suggestions(session, changed)
+            else:
+                with database.transaction() as session:
+                    changed = set_status(session, slug, status)
         if as_json:
             print_json({"slug": changed.slug, "status": str(changed.status)})
         else:
@@ -189,7 +198,7 @@ def links(slug: str, base_url: str | None, names: tuple[str, ...], as_json: bool
         document: dict[str, Any] = {"slug": slug, "status": str(found.status), "start": start}
         if names:
             with database.transaction() as session:
-                campaign = find_campaign(session, slug)
+                campaign = find_campaign(session, slug)  # again, because objects belong to one session
                 tokens = {name: invite(session, campaign, name, datetime.now(UTC)) for name in names}
             document["personal"] = {name: f"{start}?invitation={token}" for name, token in tokens.items()}
     if as_json:
@@ -245,8 +254,10 @@ def checks(slug: str, as_json: bool) -> None:
 @json_option
 def clone(slug: str, new: str, as_json: bool) -> None:
     """Create a campaign NEW with the definition of SLUG, without its annotations."""
-    with open_database() as database, database.transaction() as session:
-        made: Campaign = clone_campaign(session, slug, new)
+    with open_database() as database:
+        with database.reading() as session:
+            plan = plan_clone(session, slug, new)
+        made = store_campaign(database, plan)
     if as_json:
         print_json({"slug": made.slug, "cloned_from": slug, "status": str(made.status)})
     else:
@@ -260,7 +271,7 @@ def schema() -> None:
 
 
 def definition_schema() -> str:
-    """Return the JSON Schema of campaign definitions as it ships in campaigns/definition.schema.json."""
+    """Return the JSON Schema of campaign definitions, as in the file campaigns/definition.schema.json."""
     document = CampaignDefinition.model_json_schema()
     document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **document}
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"

@@ -1,4 +1,4 @@
-"""Several campaigns beside each other: leaderboard, matrix, report on systems, and sentinels, with the numbers of the pages."""
+"""Commands that compare several campaigns: ``leaderboard``, ``matrix``, ``systems`` and ``sentinels``."""
 
 import functools
 from collections.abc import Sequence
@@ -9,23 +9,28 @@ import click
 from spanplat.cli.database import open_database
 from spanplat.cli.options import Command, filter_options, filters_of
 from spanplat.cli.output import json_option, note, print_json, print_table
-from spanplat.services.agreement import AgreementOptions
-from spanplat.services.leaderboard import LeaderboardOptions, OutputChoice, compute_leaderboard
-from spanplat.services.matrix import compute_matrix
-from spanplat.services.parallel import heavy_work
-from spanplat.services.scoresheets import STATISTICS
-from spanplat.services.sentinels import compute_sentinels
-from spanplat.services.systems import SystemsOptions, compute_systems
+from spanplat.metrics import RANKING_MEASURES
+from spanplat.services.agreement.comparison import AgreementOptions
+from spanplat.services.agreement.leaderboard import LeaderboardOptions, compute_leaderboard
+from spanplat.services.agreement.leaderboard_report import OutputChoice, RankedFigure
+from spanplat.services.agreement.matrix import compute_matrix
+from spanplat.services.agreement.sentinels import compute_sentinels
+from spanplat.services.agreement.systems import SystemsOptions, compute_systems
+from spanplat.services.background.parallel import heavy_work
 from spanplat.settings import load_settings
 
 seed_option = click.option("--seed", type=int, default=42, show_default=True, help="Of everything random.")
 
 
 def ranking_options(command: Command) -> Command:
-    """Add what leaderboard and matrix ask: the measure, and which outputs and annotators count; all but the measure as ``options``."""
+    """Add the options of leaderboard and matrix; the command gets the measure, and all other options as ``options``."""
 
     @click.option(
-        "--measure", type=click.Choice(list(STATISTICS)), default="char.hard", show_default=True, help="What ranks."
+        "--measure",
+        type=click.Choice(list(RANKING_MEASURES)),
+        default="char.hard",
+        show_default=True,
+        help="What ranks.",
     )
     @click.option(
         "--ref-rule", default="first", show_default=True, help="Annotators of REF that count: first, each, or group=K."
@@ -75,16 +80,16 @@ def leaderboard(
     with open_database(settings) as database, heavy_work(settings):
         board = compute_leaderboard(database, reference, campaigns, options)
     if as_json:
-        print_json(board)
+        print_json(board.as_json())
         return
-    entries = sorted(board["entries"], key=lambda entry: entry["figures"][measure]["rank"] or len(campaigns))
-    if board["human"]:
-        entries.append(board["human"] | {"campaign": "people among themselves"})
-    print_table(
-        ("campaign", measure, "low", "high", "rank", "cluster", "outputs"),
-        [(entry["campaign"], *_figures(entry["figures"][measure])) for entry in entries],
-    )
-    note(f"signature: {board['signature']}")
+    last = len(campaigns) + 1  # campaigns without a rank, because their figure is undefined, come last
+    entries = sorted(board.entries, key=lambda entry: entry.figures[measure].rank or last)
+    rows: list[tuple[object, ...]] = [(entry.campaign, *_figures(entry.figures[measure])) for entry in entries]
+    if board.human:
+        people = board.human.figures[measure]
+        rows.append(("people among themselves", people.value, people.low, people.high, None, None, people.outputs))
+    print_table(("campaign", measure, "low", "high", "rank", "cluster", "outputs"), rows)
+    note(f"signature: {board.signature}")
 
 
 @click.command()
@@ -103,15 +108,14 @@ def matrix(
     with open_database(settings) as database, heavy_work(settings):
         found = compute_matrix(database, campaigns, measure, options)
     if as_json:
-        print_json(found)
+        print_json(found.as_json())
         return
-    names = [entry["campaign"] for entry in found["campaigns"]]
+    names = [entry.campaign for entry in found.campaigns]
     rows = [
-        (name, *(cell["value"] if cell else None for cell in row))
-        for name, row in zip(names, found["cells"], strict=True)
+        (name, *(cell.value if cell else None for cell in row)) for name, row in zip(names, found.cells, strict=True)
     ]
     print_table((measure, *names), rows)
-    note(f"signature: {found['signature']}")
+    note(f"signature: {found.signature}")
 
 
 @click.command()
@@ -126,31 +130,27 @@ def systems(*, campaigns: Sequence[str], seed: int, as_json: bool, **filters: tu
     with open_database(settings) as database, heavy_work(settings):
         report = compute_systems(database, campaigns, options)
     if as_json:
-        print_json(report)
+        print_json(report.as_json())
         return
     print_table(
         ("campaign", "system", "rank", "outputs", "errors per output", "error-free", "score"),
         [
             (
-                one["campaign"],
-                *(system[name] for name in ("system", "rank", "outputs")),
-                *(system[name]["value"] for name in ("per_output", "error_free", "score")),
+                *(one.campaign, system.system, system.rank, system.outputs),
+                *(system.per_output.value, system.error_free.value, system.score.value),
             )
-            for one in report["campaigns"]
-            for system in one["systems"]
+            for one in report.campaigns
+            for system in one.systems
         ],
     )
-    if report["agreement"]:
+    if report.agreement:
         click.echo()
         names = ("pearson", "spearman", "kendall", "ties")
         print_table(
             ("ranks the systems as the first does", "outputs", *names),
-            [
-                (one["campaign"], one["outputs"], *(one["figures"][name] for name in names))
-                for one in report["agreement"]
-            ],
+            [(one.campaign, one.outputs, *(one.figures[name] for name in names)) for one in report.agreement],
         )
-    note(f"signature: {report['signature']}")
+    note(f"signature: {report.signature}")
 
 
 @click.command()
@@ -166,19 +166,19 @@ def sentinels(*, reference: str, hypothesis: str, seed: int, as_json: bool, **fi
     with open_database(settings) as database, heavy_work(settings):
         found = compute_sentinels(database, reference, hypothesis, options)
     if as_json:
-        print_json(found)
+        print_json(found.as_json())
         return
-    for plot, title in (("wider", "characters added a side"), ("fewer", "probability that a span is left out")):
-        points = found[plot]
-        names = list(dict.fromkeys(point["series"] for point in points))
-        values = {(point["x"], point["series"]): point["y"] for point in points}
-        steps = list(dict.fromkeys(point["x"] for point in points))
+    plots = {"characters added a side": found.wider, "probability that a span is left out": found.fewer}
+    for title, points in plots.items():
+        names = list(dict.fromkeys(point.series for point in points))
+        values = {(point.x, point.series): point.y for point in points}
+        steps = list(dict.fromkeys(point.x for point in points))
         print_table((title, *names), [(step, *(values[step, name] for name in names)) for step in steps])
         click.echo()
-    rows = [(row["series"], row["before"], row["after"]) for row in found["removed"]]
+    rows = [(row.series, row.before, row.after) for row in found.removed]
     print_table(("outputs with one span emptied", "before", "after"), rows)
-    note(f"signature: {found['signature']}")
+    note(f"signature: {found.signature}")
 
 
-def _figures(figure: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(figure.get(name) for name in ("value", "low", "high", "rank", "cluster", "outputs"))
+def _figures(figure: RankedFigure) -> tuple[object, ...]:
+    return figure.value, figure.low, figure.high, figure.rank, figure.cluster, figure.outputs

@@ -1,4 +1,4 @@
-"""Creating the database, and opening it for the other commands."""
+"""The command ``init``, and a function that opens the database for the other commands."""
 
 import contextlib
 from collections.abc import Iterator
@@ -8,14 +8,18 @@ import click
 from spanplat.cli.first_user import add_first_user
 from spanplat.cli.output import json_option, note, print_json
 from spanplat.db import Database
-from spanplat.services.schema import SchemaState, initialise, inspect_schema, require_current
+from spanplat.db.schema import SchemaState, initialise, inspect_schema, require_current
 from spanplat.settings import Settings, load_settings
 
 
 @contextlib.contextmanager
 def open_database(settings: Settings | None = None, *, actor: str = "cli") -> Iterator[Database]:
-    """Open the database of the settings, in somebody's name; it must have been created and be of this version."""
+    """Open the database of the settings; it must exist and have the schema of this version.
+
+    The audit log records ``actor`` as the author of all changes.
+    """
     settings = settings or load_settings()
+    # SQLite creates a missing file when it is opened: a mistyped SPANPLAT_HOME would give an empty database.
     if not settings.database_url and not (settings.home / "spanplat.sqlite3").exists():
         raise click.ClickException(
             f"there is no database in {settings.home} yet; create it with: spanplat init (or set SPANPLAT_HOME to where it is)"
@@ -39,6 +43,7 @@ def init(admin: str | None, as_json: bool) -> None:
     """
     settings = load_settings()
     settings.make_home()
+    # Not `open_database`, which refuses a database that needs an upgrade.
     database = Database(settings.database, actor="cli")
     try:
         before = initialise(database)

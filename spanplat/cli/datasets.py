@@ -1,19 +1,18 @@
-"""Datasets: importing texts and their sources, and looking at what is there."""
+"""The command group ``dataset``: import texts with their sources, and show datasets."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import get_args
 
 import click
 
 from spanplat.cli.database import open_database
 from spanplat.cli.options import Assignments, rename_option
 from spanplat.cli.output import json_option, note, print_json, print_table, progress_bar
-from spanplat.formats.datasets import DatasetFormat
-from spanplat.services.datasets import dataset_summary, list_datasets
-from spanplat.services.importing.datasets import DatasetReport, import_dataset
-from spanplat.services.importing.preview import sample_columns
+from spanplat.formats.datasets import DATASET_FORMATS, DETECT
+from spanplat.services.datasets.import_preview import sample_columns
+from spanplat.services.datasets.importing import DatasetReport, import_dataset
+from spanplat.services.datasets.listing import dataset_summary, list_datasets
 from spanplat.text.counting import count_of
 
 ROLES = ("dataset", "split", "key", "system", "text", "source")
@@ -31,8 +30,8 @@ def dataset() -> None:
 @click.option(
     "--format",
     "format_name",
-    type=click.Choice(get_args(DatasetFormat)),
-    default="auto",
+    type=click.Choice(DATASET_FORMATS),
+    default=DETECT,
     show_default=True,
 )
 @rename_option
@@ -48,7 +47,7 @@ def import_(
     *,
     paths: Sequence[Path],
     name: str | None,
-    format_name: DatasetFormat,
+    format_name: str,
     renames: Sequence[tuple[str, str]],
     columns: Sequence[tuple[str, str]],
     as_json: bool,
@@ -58,7 +57,7 @@ def import_(
     What is there already stays as it is: running the same import again adds nothing.
     """
     with open_database() as database:
-        for path in paths:
+        for path in paths:  # before the import, so that the user sees a wrong guess at once
             _show_mapping(path, format_name, dict(columns))
         with progress_bar("Importing") as on_progress:
             report = import_dataset(
@@ -80,8 +79,8 @@ def import_(
     _show_problems(report)
 
 
-def _show_mapping(path: Path, format_name: DatasetFormat, columns: Mapping[str, str]) -> None:
-    """Tell which column was taken for what; a factgenie folder has none to guess."""
+def _show_mapping(path: Path, format_name: str, columns: Mapping[str, str]) -> None:
+    """Print the guessed role of each column; a factgenie folder has no columns to guess."""
     _names, mapping = sample_columns(path, columns, format_name)
     if mapping is None:
         return

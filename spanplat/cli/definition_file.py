@@ -1,4 +1,4 @@
-"""Reading a definition that a command was given."""
+"""Reader of definition files for the commands."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from spanplat.schemas.definition_file import DefinitionSource, parse_yaml
 
 
 def read_source(file: Path) -> DefinitionSource:
-    """Parse a definition file, keeping the line of every value."""
+    """Parse a definition file and keep the line number of every value."""
     try:
         text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""The demo: a running platform in one command."""
+"""The command ``demo``: start a platform with sample data."""
 
 import os
 import shutil
@@ -12,10 +12,10 @@ from spanplat.cli.first_user import add_first_user
 from spanplat.cli.output import json_option, note, print_json, print_table
 from spanplat.cli.serve import DEFAULT_PORT, default_processes, require_free, start_serving
 from spanplat.db import Database
-from spanplat.services.agreement import compute_agreement
-from spanplat.services.campaigns import find_campaign, start_link
+from spanplat.db.schema import initialise
+from spanplat.services.agreement.comparison import compute_agreement
+from spanplat.services.campaigns.lifecycle import find_campaign, start_link
 from spanplat.services.demo import COMPARISONS, PEOPLE, load_demo
-from spanplat.services.schema import initialise
 from spanplat.settings import Settings, load_settings
 
 DEMO_HOME = "spanplat-demo"
@@ -35,7 +35,7 @@ def demo(serving: bool, port: int, as_json: bool) -> None:
     os.environ.setdefault("SPANPLAT_HOME", DEMO_HOME)  # for the processes that serve, too
     settings = load_settings()
     if serving:
-        require_free(HOST, port)
+        require_free(HOST, port)  # before the data are loaded, which takes about a minute
     settings.make_home()
     address = settings.base_url.rstrip("/") or f"http://{HOST}:{port}"
     database = Database(settings.database, actor="cli")
@@ -52,7 +52,13 @@ def demo(serving: bool, port: int, as_json: bool) -> None:
     if as_json:
         user = {"email": DEMO_USER, "password": password}
         print_json(
-            {"home": str(settings.home), "agreement": reports, "user": user, "annotate": link, "sign_in": address}
+            {
+                "home": str(settings.home),
+                "agreement": [report.as_json() for report in reports],
+                "user": user,
+                "annotate": link,
+                "sign_in": address,
+            }
         )
     else:
         header, rows = agreement_rows(reports)
@@ -71,5 +77,6 @@ def _show_addresses(settings: Settings, link: str, address: str, password: str |
         click.echo(f"Sign in with:    {DEMO_USER}  {password}   (shown only now)")
     else:
         click.echo("Sign in with the password shown at the first start;")
+        # `make demo` runs the program of a virtual environment that need not be on the PATH.
         program = "spanplat" if shutil.which("spanplat") else sys.argv[0]
         click.echo(f"for a new one:   SPANPLAT_HOME={settings.home} {program} user password {DEMO_USER}")

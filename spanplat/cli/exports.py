@@ -1,40 +1,41 @@
-"""Exports: a campaign's annotations as files."""
+"""The command ``export``: write a campaign's annotations to a file."""
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
 
 from spanplat.cli.database import open_database
 from spanplat.cli.output import json_option, print_json
-from spanplat.formats.native import write_csv, write_jsonl
+from spanplat.formats.exports import EXPORT_FORMATS, find_export_format
 from spanplat.schemas.record import AnnotationRecord
-from spanplat.services.exports import export_records
+from spanplat.services.campaigns.exports import export_records
 from spanplat.text.counting import count_of
-
-WRITERS: dict[str, Callable[[Iterable[AnnotationRecord]], Iterator[str]]] = {"jsonl": write_jsonl, "csv": write_csv}
 
 
 @click.command()
 @click.argument("slug")
-@click.option("--format", "format_name", type=click.Choice(list(WRITERS)), required=True)
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice([entry.name for entry in EXPORT_FORMATS]),
+    required=True,
+    help=" ".join(f"{entry.name}: {entry.purpose}." for entry in EXPORT_FORMATS),
+)
 @click.option(
     "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="File to write, or - for stdout."
 )
 @json_option
 def export(slug: str, format_name: str, output: Path, as_json: bool) -> None:
-    """Write a campaign's annotations to a file, annotators by pseudonym.
-
-    JSON lines have one record for each annotation; CSV has one row for each span, and one for an annotation without spans.
-    """
+    """Write a campaign's annotations to a file, annotators by pseudonym."""
     to_stdout = str(output) == "-"
     if to_stdout and as_json:
         raise click.UsageError("--json and --output - both need stdout; write the export to a file")
     with open_database() as database, database.reading() as session:
         records = _Counted(export_records(session, slug))
-        lines = WRITERS[format_name](records)
+        lines = find_export_format(format_name).write(records)
         if to_stdout:
             for line in lines:
                 click.echo(line, nl=False)
@@ -47,7 +48,7 @@ def export(slug: str, format_name: str, output: Path, as_json: bool) -> None:
 
 
 class _Counted:
-    """Counts what passes through."""
+    """Iterator that counts the records it passes on: writers are generators and do not report a number."""
 
     def __init__(self, records: Iterable[AnnotationRecord]) -> None:
         self._records = records
@@ -60,7 +61,7 @@ class _Counted:
 
 
 def _write(output: Path, lines: Iterable[str]) -> None:
-    """Write beside the target and move into place, so that a failed export leaves no half file."""
+    """Write to a temporary file in the same folder and move it into place, so that a failed export leaves no half file."""
     try:
         descriptor, name = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name}-")
     except OSError as error:
@@ -69,8 +70,8 @@ def _write(output: Path, lines: Iterable[str]) -> None:
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
             file.writelines(lines)
-        partial.chmod(0o644)
+        partial.chmod(0o644)  # `mkstemp` makes files that only their owner may read
         partial.replace(output)
-    except BaseException:
+    except BaseException:  # Ctrl-C too
         partial.unlink(missing_ok=True)
         raise

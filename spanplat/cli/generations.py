@@ -1,4 +1,4 @@
-"""Generations: a model writes the outputs of a new system."""
+"""The command group ``generation``: let a model write the outputs of a new system."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -12,14 +12,14 @@ from spanplat.cli.options import run_options
 from spanplat.cli.output import json_option, note, print_json, print_table, progress_bar
 from spanplat.schemas.definition_file import validate_as
 from spanplat.schemas.generation import GenerationDefinition
-from spanplat.services.generations.defining import (
+from spanplat.services.model_work.generations.defining import (
     check_generation,
     create_generation,
     find_generation,
     list_generations,
 )
-from spanplat.services.generations.reporting import GenerationFigures, generation_figures
-from spanplat.services.generations.running import GenerationReport, run_generation
+from spanplat.services.model_work.generations.reporting import GenerationFigures, generation_figures
+from spanplat.services.model_work.generations.running import GenerationReport, run_generation
 from spanplat.text.counting import count_of
 
 
@@ -35,7 +35,7 @@ def create(file: Path, as_json: bool) -> None:
     """Create a generation from FILE (YAML); no model is asked yet."""
     definition = validate_as(read_source(file), GenerationDefinition)
     with open_database() as database:
-        with database.reading() as session:
+        with database.reading() as session:  # outside the write transaction, for which others wait
             outputs = check_generation(session, definition)
         with database.transaction() as session:
             made = create_generation(session, definition)

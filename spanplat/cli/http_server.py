@@ -1,4 +1,4 @@
-"""How uvicorn serves: its options, and HTTP/1.1 with bounds on what strangers may make the server keep in memory."""
+"""Options of uvicorn, and an HTTP/1.1 protocol with limits on the memory that a client can occupy."""
 
 import asyncio
 from typing import Any
@@ -6,42 +6,43 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 KEEP_ALIVE_SECONDS = 35
-"""Longer than the pause between two saves of an annotator who thinks, so that the next one finds its connection open."""
+"""Longer than the usual pause between two saves of an annotator, so that the next save finds its connection open."""
 GRACEFUL_SECONDS = 10
 PARENT_LOOKED_FOR_SECONDS = 1
-"""How often a process looks whether the one that started it is still there."""
+"""Interval at which a process checks that its parent process still exists."""
 LONGEST_HEAD = 64 * 1024
 """Bytes of the first line and the headers of a request."""
 MOST_HEADERS = 100
 
 
 class HttpProtocol(HttpToolsProtocol):
-    """One connection; closed when it is opened and nothing is asked, or when what is asked has too long a beginning."""
+    """One connection. It is closed if no request arrives, or if the head of a request is too long."""
 
     _head_bytes: float = 0
-    """Received since the beginning of a request was expected; minus infinity while its body comes."""
+    """Bytes received of the head of a request; minus infinity while its body arrives."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Let as little time pass before the first request as between two of them."""
+        """Start the time limit for the first request; it is the same as between two requests."""
         super().connection_made(transport)  # type: ignore[arg-type]
+        # uvicorn starts this timer after a response only: a connection without any request would stay open for ever.
         self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
 
     def data_received(self, data: bytes) -> None:
         """Receive a part of a request."""
         self._head_bytes += len(data)
-        super().data_received(data)
+        super().data_received(data)  # first, because it resets the count when the head is complete
         if self._head_bytes > LONGEST_HEAD and not self.transport.is_closing():
             self.send_400_response(f"The headers of a request may take {LONGEST_HEAD} bytes.")
 
     def on_headers_complete(self) -> None:
-        """Answer the request, unless it has more headers than any browser sends."""
+        """Handle the request, unless it has more headers than any browser sends."""
         self._head_bytes = float("-inf")
         if len(self.headers) > MOST_HEADERS:
             raise ValueError(f"more than {MOST_HEADERS} headers")  # the parser refuses the request then
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """Expect another request."""
+        """Reset the count for the next request."""
         self._head_bytes = 0
         super().on_message_complete()
 
@@ -54,8 +55,8 @@ UVICORN: dict[str, Any] = {
     "log_config": None,
     "log_level": "warning",
     "access_log": False,
-    "server_header": False,
-    "proxy_headers": False,  # who may say whose request it is stands in our settings
+    "server_header": False,  # it would name the server's software
+    "proxy_headers": False,  # the application reads the proxy's headers, and only if the settings name a proxy
     "timeout_keep_alive": KEEP_ALIVE_SECONDS,
     "timeout_graceful_shutdown": GRACEFUL_SECONDS,
     "timeout_notify": PARENT_LOOKED_FOR_SECONDS,

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from spanplat.services.sides import Filters
+from spanplat.services.agreement.sides import Filters
 
 Command = Callable[..., Any]
 
@@ -36,7 +36,7 @@ rename_option = click.option(
 
 
 def run_options(subject: str, limit: str | None = None) -> Callable[[Command], Command]:
-    """Add what limits the run of a model; ``limit`` says what it is asked at most, where that can be chosen."""
+    """Add the options that limit a model run; ``limit`` is the help of ``--limit``, which is left out without it."""
     options = [
         click.option(
             "--concurrency", type=click.IntRange(1), help="Questions at a time, in place of the definition's."
@@ -52,7 +52,7 @@ def run_options(subject: str, limit: str | None = None) -> Callable[[Command], C
         options.insert(0, click.option("--limit", type=click.IntRange(1), help=limit))
 
     def add(command: Command) -> Command:
-        for option in reversed(options):
+        for option in reversed(options):  # click lists the option that was added last first
             command = option(command)
         return command
 
@@ -60,7 +60,7 @@ def run_options(subject: str, limit: str | None = None) -> Callable[[Command], C
 
 
 def filter_options(command: Command) -> Command:
-    """Add the filters on what counts."""
+    """Add the options that filter spans and outputs."""
     for name, parameter, help_text in (
         ("--category", "categories", "Only spans of this category"),
         ("--system", "systems", "Only outputs of this system"),
@@ -74,5 +74,5 @@ def filter_options(command: Command) -> Command:
 def filters_of(
     datasets: tuple[str, ...], splits: tuple[str, ...], systems: tuple[str, ...], categories: tuple[str, ...]
 ) -> Filters:
-    """Return the filters that options gave."""
+    """Return the filters of the options."""
     return Filters(datasets=datasets, splits=splits, systems=systems, categories=categories)

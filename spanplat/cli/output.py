@@ -1,4 +1,4 @@
-"""What commands print: one JSON document or a table on stdout, notes and progress on stderr."""
+"""Output of commands: one JSON document or a table on stdout, notes and progress on stderr."""
 
 import contextlib
 import json
@@ -8,18 +8,18 @@ from typing import Any
 
 import click
 
-from spanplat.services.importing.progress import OnProgress, ignore_progress
+from spanplat.services.background.progress import OnProgress, ignore_progress
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
 def print_json(document: Any) -> None:
-    """Print a JSON document; moments are written in ISO form."""
+    """Print a JSON document; dates and times are written as text."""
     click.echo(json.dumps(document, ensure_ascii=False, indent=2, default=str))
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print rows under a header; columns of numbers stand to the right."""
+    """Print rows under a header; columns of numbers are right-aligned."""
     cells = [[_cell(value) for value in row] for row in rows]
     widths = [max(len(line[column]) for line in [list(header), *cells]) for column in range(len(header))]
     numeric = [
@@ -35,13 +35,16 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None
 
 
 def note(message: str) -> None:
-    """Say something that is not the result."""
+    """Print a note on stderr, so that stdout contains only the result."""
     click.echo(message, err=True)
 
 
 @contextlib.contextmanager
 def progress_bar(label: str, details: Callable[[], str] = str) -> Iterator[OnProgress]:
-    """Give a function that shows progress (done, total) on a terminal, and does nothing elsewhere; details follow the label."""
+    """Give a callback (done, total) that updates a progress bar on a terminal, with details after the label.
+
+    If stderr is no terminal, the callback does nothing, so that logs contain no control characters.
+    """
     if not sys.stderr.isatty():
         yield ignore_progress
         return
@@ -50,7 +53,7 @@ def progress_bar(label: str, details: Callable[[], str] = str) -> Iterator[OnPro
         def show(done: int, total: int | None) -> None:
             bar.label = f"{label} {details()}".rstrip()
             bar.length = total or max(done, 1)
-            bar.update(done - bar.pos)
+            bar.update(done - bar.pos)  # click wants the difference
 
         yield show
 

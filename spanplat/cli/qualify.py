@@ -1,4 +1,4 @@
-"""Who passed a qualification, and the pools that those who passed are in."""
+"""The commands ``qualify`` and ``pool``: scores of a qualification, and pools of qualified people."""
 
 from datetime import UTC, datetime
 from typing import Any, TextIO
@@ -8,10 +8,10 @@ import click
 from spanplat.cli.database import open_database
 from spanplat.cli.output import json_option, note, print_json, print_table
 from spanplat.schemas.platform import QualificationGiven
-from spanplat.services.campaigns import find_campaign
-from spanplat.services.definitions import definition_of
-from spanplat.services.pools import SOURCES, add_people, list_members, list_pools, remove_from_pool
-from spanplat.services.qualifying import qualification_table, record_decisions
+from spanplat.services.campaigns.definitions import definition_of
+from spanplat.services.campaigns.lifecycle import find_campaign
+from spanplat.services.crowd.pools import SOURCES, add_people, list_members, list_pools, remove_from_pool
+from spanplat.services.crowd.qualifying import qualification_table, record_decisions
 
 
 @click.command()
@@ -35,6 +35,7 @@ def qualify(slug: str, *, models: tuple[str, ...], decide: bool, as_json: bool, 
     with open_database() as database:
         with database.reading() as session:
             stated = definition_of(find_campaign(session, slug)).qualification_given
+            # Options replace parts of the stated qualification. Without one, a reference is needed to score anything.
             chosen = None
             if given and (stated is not None or "reference" in given):
                 chosen = QualificationGiven.model_validate((stated.model_dump() if stated else {}) | given)
@@ -60,7 +61,7 @@ def qualify(slug: str, *, models: tuple[str, ...], decide: bool, as_json: bool, 
         document = {
             "threshold": exam.given.threshold,
             "top": exam.given.top,
-            "metric": exam.yardstick.name,
+            "metric": exam.scorer.name,
             "passed": passed,
             "failed": failed,
             "workers": rows,
@@ -71,7 +72,7 @@ def qualify(slug: str, *, models: tuple[str, ...], decide: bool, as_json: bool, 
             print_table(tuple(rows[0]), [tuple(row.values()) for row in rows])
         bar = [f"above {exam.given.threshold}"] * (exam.given.threshold is not None)
         bar += [f"the best {exam.given.top}"] * (exam.given.top is not None)
-        click.echo(f"{passed} of {len(rows)} passed ({exam.yardstick.name}, {', '.join(bar)}).")
+        click.echo(f"{passed} of {len(rows)} passed ({exam.scorer.name}, {', '.join(bar)}).")
     if decide:
         note(f"{changed} decisions were stored or changed.")
 

@@ -1,4 +1,4 @@
-"""Serving: the web server and the background worker under one command."""
+"""The command ``serve``: run the web server and the background worker."""
 
 import ipaddress
 import os
@@ -16,7 +16,7 @@ DEFAULT_PORT = 8000
 
 
 def default_processes() -> int:
-    """Return how many server processes fit this machine."""
+    """Return the default number of server processes for this machine."""
     return min(os.cpu_count() or 1, 4)
 
 
@@ -39,12 +39,12 @@ def serve(host: str, port: int, workers: int, no_worker: bool) -> None:
     Stops cleanly on Ctrl-C or SIGTERM: requests that have begun are finished, jobs go back to the queue.
     """
     with open_database():
-        pass  # better one message here than one from each process
+        pass  # a problem with the database gives one message here, instead of one from each process
     start_serving(host, port, workers, with_worker=not no_worker)
 
 
 def start_serving(host: str, port: int, processes: int, *, with_worker: bool = True) -> None:
-    """Serve until told to stop, then exit."""
+    """Serve until a signal stops the process, then exit."""
     require_free(host, port)
     warn_of_plain_text(host, load_settings().base_url)
     web = ["web", "--host", host, "--port", str(port), "--processes", str(processes)]
@@ -52,7 +52,7 @@ def start_serving(host: str, port: int, processes: int, *, with_worker: bool = T
 
 
 def warn_of_plain_text(host: str, base_url: str) -> None:
-    """Say so where others can listen in: on all but this machine's own address, unless a proxy encrypts."""
+    """Warn if the server listens beyond this machine and no proxy encrypts the traffic."""
     try:
         is_own = ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -68,7 +68,8 @@ def require_free(host: str, port: int) -> None:
     """Raise unless the port can be listened on."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
-        if sys.platform != "win32":
+        if sys.platform != "win32":  # there the option would allow two servers on one port
+            # Without it, old connections of a server that has just stopped would count as use.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))

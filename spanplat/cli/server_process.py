@@ -1,4 +1,4 @@
-"""A process of the server, as gunicorn starts and watches it; gunicorn does not import on Windows."""
+"""A server process under gunicorn. This module cannot be imported on Windows, because gunicorn cannot."""
 
 import os
 import signal
@@ -9,12 +9,13 @@ from spanplat.cli.http_server import UVICORN
 
 
 class ServerProcess(UvicornWorker):  # type: ignore[misc]
-    """Serves with uvicorn, and no longer than the process that started it lives."""
+    """Uvicorn worker that stops when its parent process is gone."""
 
     CONFIG_KWARGS = UVICORN
 
     async def callback_notify(self) -> None:
-        """Tell the process that started this one that it works; stop when that is gone, however it went."""
+        """Send a heartbeat to the parent process; stop if the parent is gone."""
         await super().callback_notify()
+        # A parent that is killed cannot tell its children; the system gives them another parent then.
         if os.getppid() != self.ppid:
             signal.raise_signal(signal.SIGTERM)

@@ -1,5 +1,6 @@
-"""Statistics of one campaign."""
+"""The command ``stats``: statistics of one campaign."""
 
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -7,7 +8,7 @@ import click
 from spanplat.cli.database import open_database
 from spanplat.cli.options import filter_options, filters_of
 from spanplat.cli.output import json_option, print_json, print_table
-from spanplat.services.stats import campaign_statistics
+from spanplat.services.agreement.statistics import campaign_statistics
 
 
 @click.command()
@@ -20,7 +21,7 @@ from spanplat.services.stats import campaign_statistics
 def stats(slug: str, rule: str, as_json: bool, **filters: tuple[str, ...]) -> None:
     """Count a campaign's annotations and spans, by category."""
     with open_database() as database, database.reading() as session:
-        document = campaign_statistics(session, slug, rule=rule, filters=filters_of(**filters))
+        document = asdict(campaign_statistics(session, slug, rule=rule, filters=filters_of(**filters)))
     if as_json:
         print_json(document)
         return

@@ -1,4 +1,4 @@
-"""Prompt studies: several presets or models on one set of outputs, in one table."""
+"""The command group ``study``: compare several presets or models on one set of outputs."""
 
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -13,21 +13,28 @@ from spanplat.cli.definition_file import read_source
 from spanplat.cli.options import run_options
 from spanplat.cli.output import json_option, note, print_json, print_table, progress_bar
 from spanplat.errors import Unavailable
+from spanplat.metrics import RANKING_MEASURES
 from spanplat.schemas.definition_file import validate_as
 from spanplat.schemas.study import StudyDefinition
-from spanplat.services.leaderboard import compute_leaderboard
-from spanplat.services.parallel import heavy_work
-from spanplat.services.scoresheets import STATISTICS
-from spanplat.services.studies.defining import create_study, find_study, list_studies, plan_study, study_definition
-from spanplat.services.studies.reporting import (
+from spanplat.services.agreement.leaderboard import compute_leaderboard
+from spanplat.services.background.parallel import heavy_work
+from spanplat.services.background.reports import to_json
+from spanplat.services.model_work.studies.defining import (
+    create_study,
+    find_study,
+    list_studies,
+    plan_study,
+    study_definition,
+)
+from spanplat.services.model_work.studies.reporting import (
     HEADLINES,
-    Row,
+    VariantRow,
     compared,
     load_variants,
     study_options,
     study_rows,
 )
-from spanplat.services.studies.running import StudyRun, run_study
+from spanplat.services.model_work.studies.running import StudyRun, run_study
 from spanplat.settings import load_settings
 
 
@@ -91,6 +98,7 @@ def run(*, slug: str, dry_run: bool, concurrency: int | None, max_cost: float | 
         _show_estimates(report)
     else:
         _show_run(report)
+    # After the report, so that the command prints everything and still ends with status 1.
     if report.problems and not dry_run:
         told = "; ".join(f"{name}: {problem}" for name, problem in report.problems.items())
         raise Unavailable(f"not all variants could be asked to the end, what was answered is kept: {told}")
@@ -100,7 +108,7 @@ def run(*, slug: str, dry_run: bool, concurrency: int | None, max_cost: float | 
 @click.argument("slug")
 @click.option(
     "--measure",
-    type=click.Choice(list(STATISTICS)),
+    type=click.Choice(list(RANKING_MEASURES)),
     default="char.hard",
     show_default=True,
     help="What orders the variants, and what their differences are tested on.",
@@ -120,7 +128,14 @@ def show(slug: str, measure: str, seed: int, as_json: bool) -> None:
             board = compute_leaderboard(database, campaigns[0], list(campaigns[1:]), study_options(seed=seed))
     rows = study_rows(variants, board, measure)
     if as_json:
-        print_json({"study": slug, "measure": measure, "rows": [_row(row) for row in rows], "figures": board})
+        print_json(
+            {
+                "study": slug,
+                "measure": measure,
+                "rows": [_row(row) for row in rows],
+                "figures": board.as_json() if board else None,
+            }
+        )
         return
     shown = list(dict.fromkeys((measure, *HEADLINES)))
     print_table(
@@ -134,9 +149,9 @@ def show(slug: str, measure: str, seed: int, as_json: bool) -> None:
                 _money(row.variant.run.cost),
                 _money(row.variant.run.cost_per_1000),
                 row.variant.run.seconds_per_output,
-                *(row.entry["figures"][name]["value"] if row.entry else None for name in shown),
+                *(row.entry.figures[name].value if row.entry else None for name in shown),
                 row.p_best,
-                row.entry["figures"][measure].get("cluster") if row.entry else None,
+                row.entry.figures[measure].cluster if row.entry else None,
             )
             for row in rows
         ],
@@ -148,12 +163,12 @@ def show(slug: str, measure: str, seed: int, as_json: bool) -> None:
         note(f"Nothing was answered yet; run it with: spanplat study run {slug}")
         return
     note(
-        f"On {board['shared']} outputs that all answered. p: paired permutation test of {measure} against the best variant."
+        f"On {board.shared} outputs that all answered. p: paired permutation test of {measure} against the best variant."
     )
-    note(f"signature: {board['signature']}")
+    note(f"signature: {board.signature}")
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: VariantRow) -> dict[str, Any]:
     figures = row.variant.run
     return {
         "variant": row.variant.name,
@@ -162,7 +177,7 @@ def _row(row: Row) -> dict[str, Any]:
         "model": row.variant.model,
         **{name: value for name, value in asdict(figures).items() if name != "failures"},
         "cost_per_1000": figures.cost_per_1000,
-        "figures": {name: row.entry["figures"][name] for name in STATISTICS} if row.entry else None,
+        "figures": {name: to_json(row.entry.figures[name]) for name in RANKING_MEASURES} if row.entry else None,
         "p_best": row.p_best,
     }
 

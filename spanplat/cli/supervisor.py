@@ -1,4 +1,4 @@
-"""One command, two processes: starts the web server and the background worker, restarts the worker, and stops both."""
+"""Supervisor of the web server and the background worker: starts both, restarts the worker, and stops both."""
 
 import gc
 import logging
@@ -14,24 +14,24 @@ from types import FrameType
 from spanplat.cli.output import note
 
 STOP_SECONDS = 20.0
-"""How long the processes may take to finish what they are doing."""
+"""Time that the processes get to finish their work."""
 POLL_SECONDS = 0.2
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
 """Pauses, in seconds, before a worker that died is started again; the pause doubles each time."""
 STEADY_SECONDS = 60.0
-"""A worker that lived this long starts again after the first pause."""
+"""After a worker has lived this long, its next restart has the first pause again."""
 
 
 class Supervisor:
-    """Runs a web server and a worker until told to stop.
+    """Run a web server and a worker until a signal arrives.
 
     Parameters
     ----------
     web
-        Arguments of the ``spanplat`` command that serves.
+        Arguments of the ``spanplat`` command for the web server.
     worker
-        Arguments of the one that works; None to serve alone.
+        Arguments of the command for the worker; None for no worker.
     """
 
     def __init__(self, web: Sequence[str], worker: Sequence[str] | None) -> None:
@@ -40,12 +40,13 @@ class Supervisor:
         self._stopping = threading.Event()
 
     def run(self) -> int:
-        """Supervise; return the exit status: 0 after SIGTERM or SIGINT, else that of the web server that ended by itself."""
+        """Supervise; return the exit status: 0 after SIGTERM or SIGINT, 1 if the web server ended by itself."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
         web = _start(self._web_arguments)
         try:
             while not self._stopping.wait(POLL_SECONDS):
+                # The web server is not restarted: systemd or the user decides, as nobody can reach the platform now.
                 if (status := web.poll()) is not None:
                     note(f"The web server ended (exit status {status}).")
                     return 1
@@ -60,7 +61,7 @@ class Supervisor:
 
 
 class _Restarted:
-    """A process that is started again when it ends, after a pause that doubles each time."""
+    """A process that is restarted when it ends, after a pause that doubles each time."""
 
     def __init__(self, arguments: Sequence[str]) -> None:
         self._arguments = arguments
@@ -70,7 +71,7 @@ class _Restarted:
         self.processes: list[subprocess.Popen[bytes]] = []
 
     def keep_running(self) -> None:
-        """Start the process when it is time to."""
+        """Start the process if it does not run and its pause is over."""
         now = time.monotonic()
         if self.processes:
             status = self.processes[0].poll()
@@ -89,14 +90,18 @@ class _Restarted:
 def log_to_stderr() -> None:
     """Write the log of a server process to stderr."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    for chatty in ("huey", "httpx", "alembic"):
+    for chatty in ("huey", "httpx", "alembic"):  # they log every task, request and migration
         logging.getLogger(chatty).setLevel(logging.WARNING)
 
 
 def stop_with_parent() -> None:
-    """Stop this process when the supervisor is gone, however it went: its end of our standard input closes then."""
+    """Stop this process when the supervisor is gone.
+
+    The standard input of this process is a pipe from the supervisor. The system closes the pipe even if the supervisor is killed.
+    """
 
     def watch() -> None:
+        # `os.read` and not `sys.stdin`: a thread that waits in a buffered reader holds its lock, which blocks the exit.
         while os.read(0, 1):
             pass
         os.kill(os.getpid(), signal.SIGTERM)
@@ -105,17 +110,18 @@ def stop_with_parent() -> None:
 
 
 def keep_what_is_loaded() -> None:
-    """Leave everything loaded so far out of garbage collections.
+    """Exclude everything loaded so far from garbage collection.
 
-    A process that serves or works keeps it as long as it lives. Looking through it all takes about a tenth of a second, which now and
-    then somebody waited for, or every writer when it happened inside a write transaction.
+    A server or worker process needs its modules as long as it lives. To scan them takes about a tenth of a second. During this time a
+    request had to wait, or all writers if the scan happened inside a write transaction.
     """
     gc.collect()
     gc.freeze()
 
 
 def _start(arguments: Sequence[str]) -> "subprocess.Popen[bytes]":
-    # A session of their own: Ctrl-C reaches the supervisor alone, which stops them in order.
+    # In their own session, so that Ctrl-C reaches only the supervisor, which stops the processes in order. Nothing is ever written to
+    # the pipe on their standard input: its end tells them that the supervisor is gone (`stop_with_parent`).
     return subprocess.Popen(  # noqa: S603 - our own command
         [sys.executable, "-m", "spanplat", *arguments], stdin=subprocess.PIPE, start_new_session=True
     )
@@ -125,7 +131,7 @@ def _end(processes: "Sequence[subprocess.Popen[bytes]]") -> None:
     for process in processes:
         if process.poll() is None:
             process.terminate()
-    deadline = time.monotonic() + STOP_SECONDS
+    deadline = time.monotonic() + STOP_SECONDS  # one for all, so that stopping never takes longer
     for process in processes:
         try:
             process.wait(max(deadline - time.monotonic(), 0))

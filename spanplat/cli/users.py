@@ -1,12 +1,12 @@
-"""Staff accounts."""
+"""The command group ``user``: accounts of researchers and administrators."""
 
 import click
 
 from spanplat.cli.database import open_database
 from spanplat.cli.output import json_option, note, print_json
 from spanplat.models import Role
-from spanplat.services.second_factor import reset_second_factor
-from spanplat.services.users import add_user, reset_password
+from spanplat.services.accounts.second_factor import reset_second_factor
+from spanplat.services.accounts.users import add_user, reset_password
 
 
 @click.group()

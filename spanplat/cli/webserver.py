@@ -1,4 +1,4 @@
-"""The web server's processes: uvicorn in each, and gunicorn over several, which does not run on Windows."""
+"""The web server: uvicorn in each process, and gunicorn to manage several processes, except on Windows."""
 
 import socket
 import sys
@@ -8,20 +8,17 @@ from typing import Any
 
 import click
 import uvicorn
-from flask import Flask
 
 from spanplat.cli.http_server import GRACEFUL_SECONDS, UVICORN
 from spanplat.cli.supervisor import keep_what_is_loaded, log_to_stderr, stop_with_parent
-from spanplat.db import Database
 from spanplat.settings import Settings, load_settings
 from spanplat.web.app import MAX_BODY, create_app
 from spanplat.web.gateway import Gateway
 
 SWITCH_SECONDS = 0.001
-"""How long a thread may compute while others want to: annotators' requests are to wait as little as possible for a page that takes
-long. Five times as long is Python's own choice."""
+"""Time slice of a thread while others wait: a fifth of Python's default, so that annotators' requests wait less for slow pages."""
 BACKLOG = 2048
-"""Connections that may wait to be accepted by one process."""
+"""Number of connections that may wait until one process accepts them."""
 
 
 @click.command(hidden=True)
@@ -42,18 +39,18 @@ def web(host: str, port: int, processes: int) -> None:
 
 
 def run_web_server(settings: Settings, host: str, port: int, processes: int, on_ready: Callable[[str], None]) -> None:
-    """Serve until the process is told to stop.
+    """Serve until a signal stops the process.
 
     Parameters
     ----------
     settings
         Configuration of the application.
     host, port
-        Where to listen; port 0 takes a free one.
+        Address to listen on; port 0 takes a free port.
     processes
         Server processes (one on Windows).
     on_ready
-        Called with the address once connections are accepted.
+        Called with the address as soon as connections are accepted.
     """
     if sys.platform == "win32":
         run_alone(settings, host, port, on_ready)
@@ -67,7 +64,7 @@ def _address(host: str, port: int) -> str:
 
 
 def run_alone(settings: Settings, host: str, port: int, on_ready: Callable[[str], None]) -> None:
-    """Serve with this process alone until it is told to stop."""
+    """Serve with only this process until a signal stops it."""
     gateway = _ready_gateway(settings)
     (listener,) = _listen(host, port, 1)
     on_ready(_address(host, listener.getsockname()[1]))
@@ -82,6 +79,7 @@ def _run_gunicorn(settings: Settings, host: str, port: int, processes: int, on_r
     class Server(BaseApplication):  # type: ignore[misc]
         def load_config(self) -> None:
             options = {
+                # Detached, or Python would close the sockets when it collects the objects.
                 "bind": [f"fd://{listener.detach()}" for listener in _listen(host, port, processes)],
                 "pre_fork": _give_a_listener,
                 "workers": processes,
@@ -93,7 +91,7 @@ def _run_gunicorn(settings: Settings, host: str, port: int, processes: int, on_r
                 "when_ready": lambda arbiter: on_ready(_address(host, arbiter.LISTENERS[0].sock.getsockname()[1])),
             }
             for name, value in options.items():
-                if name in self.cfg.settings:
+                if name in self.cfg.settings:  # older versions of gunicorn have no control socket
                     self.cfg.set(name, value)
 
         def load(self) -> Gateway:
@@ -103,27 +101,21 @@ def _run_gunicorn(settings: Settings, host: str, port: int, processes: int, on_r
 
 
 def _ready_gateway(settings: Settings) -> Gateway:
-    """Return the application, ready for a crowd: nobody is to wait while templates are compiled, nor long for who computes."""
-    database = Database(settings.database)
-    app = create_app(settings, database)
+    """Return the application with compiled templates and a short time slice for threads, so that the first requests are fast too."""
+    app = create_app(settings)
+    # Researchers' templates are compiled when they are first used.
     for name in app.jinja_env.list_templates(filter_func=lambda name: name.startswith(("annotator/", "_"))):
         app.jinja_env.get_template(name)
     keep_what_is_loaded()
     sys.setswitchinterval(SWITCH_SECONDS)
-    return gateway_to(app, database, settings)
-
-
-def gateway_to(app: Flask, database: Database, settings: Settings) -> Gateway:
-    """Return what answers HTTP requests with the application."""
-    asks_others = not database.is_sqlite or bool(settings.redis_url)
-    return Gateway(app, asks_others=asks_others, longest_body=MAX_BODY)
+    return Gateway(app, longest_body=MAX_BODY)
 
 
 def _listen(host: str, port: int, processes: int) -> list[socket.socket]:
-    """Listen with a socket for each process, among which Linux spreads the connections; elsewhere with one for all.
+    """Open a listening socket for each process on Linux, which distributes connections over them; elsewhere open one for all.
 
-    Processes that accept from one socket do not share the work: the one that waited last is woken first, and as people's connections
-    are kept alive, it may serve nearly everybody while the others have nothing to do.
+    Processes that accept from the same socket do not share the work evenly. The process that waited last is woken first. Because
+    connections are kept alive, it may serve nearly everybody while the others are idle.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     both_families = host == "::" and socket.has_dualstack_ipv6()
@@ -136,12 +128,12 @@ def _listen(host: str, port: int, processes: int) -> list[socket.socket]:
             reuse_port=sys.platform == "linux",
             dualstack_ipv6=both_families,
         )
-        port = listener.getsockname()[1]
+        port = listener.getsockname()[1]  # port 0: the first socket chooses, and the others share its port
         listeners.append(listener)
     return listeners
 
 
 def _give_a_listener(arbiter: Any, worker: Any) -> None:
-    """Let a process that is about to start accept from the socket that fewest others accept from, such as that of one that ended."""
+    """Give a new process the socket that the fewest processes use, for example the socket of a process that ended."""
     taken = Counter(id(listener) for other in arbiter.WORKERS.values() for listener in other.sockets)
     worker.sockets = [min(arbiter.LISTENERS, key=lambda listener: taken[id(listener)])]

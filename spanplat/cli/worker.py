@@ -1,4 +1,4 @@
-"""The background worker's process."""
+"""The command ``worker``: run a background worker."""
 
 import click
 
@@ -17,7 +17,7 @@ def worker(supervised: bool) -> None:
     It does the work that pages and commands ask for: runs of models and agreement figures.
     """
     log_to_stderr()
-    if supervised:
+    if supervised:  # otherwise standard input need not be a pipe; under systemd it is at its end from the start
         stop_with_parent()
     settings = load_settings()
     keep_what_is_loaded()

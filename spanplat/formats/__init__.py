@@ -1,5 +1,4 @@
-"""Codecs: files of other tools and of spanplat itself, read and written as typed records, line by line, without a database.
+"""Readers and writers of files, of spanplat and of other tools, as typed records, line by line, without a database.
 
-A reader never stops at a bad line and never drops one: it yields a :class:`~spanplat.formats.problem.Problem` in its
-place.
+A reader never stops at a bad line and never drops one. It yields a :class:`~spanplat.formats.problem.Problem` instead.
 """

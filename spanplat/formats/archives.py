@@ -1,4 +1,4 @@
-"""Zip files from strangers: unpacked only as far as they are what they claim, and never outside their folder."""
+"""Safe unpacking of zip files from users: within limits, and never outside the target folder."""
 
 import mmap
 import re
@@ -12,20 +12,20 @@ from spanplat.errors import InvalidInput
 
 MOST_FILES = 10_000
 MOST_BYTES = 2 * 1024**3
-"""Unpacked; counted while unpacking, because what a zip file says about its sizes may be a lie."""
+"""Limit of the unpacked size, counted while unpacking, because the sizes in a zip file may be false."""
 
 _CHUNK = 1024 * 1024
 _ENTRY = b"PK\x01\x02"
-"""Each entry of the directory begins with this."""
+"""First bytes of each entry of the directory."""
 _ENTRIES_PER_FILE = 4
-"""Folders and clutter stand in the directory too."""
+"""Allowed entries of the directory per file; folders and clutter are entries too."""
 _ENCRYPTED = 0x1
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""What zip programs write unless told otherwise; others may ask for gigabytes of memory to unpack."""
+"""Default methods of zip programs; unpacking others may need gigabytes of memory."""
 _LONGEST_NAME = 200
-"""Bytes of each part of a path; file systems take 255."""
+"""Bytes of each part of a path; file systems allow 255."""
 _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)\s*(\..*)?", re.IGNORECASE)
-"""What Windows takes for a device, whatever the ending."""
+"""Names that Windows uses for devices, with any extension."""
 
 
 def unpack_zip(archive: Path, into: Path, *, most_files: int = MOST_FILES, most_bytes: int = MOST_BYTES) -> int:
@@ -38,18 +38,18 @@ def unpack_zip(archive: Path, into: Path, *, most_files: int = MOST_FILES, most_
     into
         An empty folder.
     most_files, most_bytes
-        Limits on what is unpacked.
+        Limits of the unpacked files.
 
     Returns
     -------
     int
-        Bytes unpacked.
+        Number of unpacked bytes.
 
     Raises
     ------
     InvalidInput
-        If it is no zip file, is encrypted or damaged, holds too much, or names files outside its folder. Some files may have been
-        unpacked by then; the caller removes the folder.
+        If it is no zip file, is encrypted or damaged, holds too much, or names files outside its folder. Some files may be unpacked
+        already; the caller removes the folder.
     """
     try:
         _require_small_directory(archive, _ENTRIES_PER_FILE * most_files)
@@ -71,14 +71,14 @@ def unpack_zip(archive: Path, into: Path, *, most_files: int = MOST_FILES, most_
         zlib.error,
     ) as error:
         raise InvalidInput(f"{archive.name} cannot be unpacked ({error}); pack it again") from error
-    except OSError as error:  # its own words name the place on the server
+    except OSError as error:  # its full message contains the path on the server, which users must not see
         raise InvalidInput(
             f"{archive.name} cannot be unpacked ({error.strerror or 'it is damaged'}); pack it again"
         ) from error
 
 
 def _require_small_directory(archive: Path, most_entries: int) -> None:
-    """Refuse a directory of millions of entries before it is read into memory."""
+    """Refuse a zip file with millions of entries before `zipfile` reads its directory into memory."""
     with archive.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         position, entries = -1, 0
         while (position := content.find(_ENTRY, position + 1)) >= 0:
@@ -96,7 +96,7 @@ def _unpack(opened: zipfile.ZipFile, member: zipfile.ZipInfo, target: Path, most
         raise InvalidInput(
             f"{member.filename!r} in the zip file is packed in an unusual way; pack it again without options"
         )
-    if target.exists():
+    if target.exists():  # also if two names differ in case only, on a file system that ignores it
         raise InvalidInput(f"the zip file holds {member.filename!r} twice; pack it again")
     target.parent.mkdir(parents=True, exist_ok=True)
     size = 0
@@ -114,6 +114,7 @@ def _unpack(opened: zipfile.ZipFile, member: zipfile.ZipInfo, target: Path, most
 def _safe_path(member: zipfile.ZipInfo) -> Path:
     if stat.S_ISLNK(member.external_attr >> 16):
         raise InvalidInput(f"the zip file holds a link ({member.filename!r}); pack the file itself")
+    # Windows reads a backslash as a separator, and a colon as a drive or a hidden stream of a file.
     path = PurePosixPath(member.filename.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or ":" in member.filename or not member.filename.isprintable():
         raise InvalidInput(f"the zip file names a file outside its folder ({member.filename!r}); pack it again")
@@ -127,5 +128,5 @@ def _safe_path(member: zipfile.ZipInfo) -> Path:
 
 
 def _is_clutter(member: zipfile.ZipInfo) -> bool:
-    """Tell what some systems add to every zip file."""
+    """Tell whether an entry is a file that macOS or Windows adds by itself."""
     return member.filename.startswith("__MACOSX/") or member.filename.rpartition("/")[2] in (".DS_Store", "Thumbs.db")

@@ -1,4 +1,4 @@
-"""The charts of the pages as Vega-Lite specifications; each takes the rows of the table that stands beside it."""
+"""Charts of the pages as Vega-Lite specifications. Each function takes the rows of the table beside the chart."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ WIDTH = 680
 def interval_bars(
     rows: Sequence[Row], *, title: str, line: float | None = None, line_label: str = ""
 ) -> dict[str, Any]:
-    """Draw one bar with its interval per row, in the order of the rows, and a line across all of them.
+    """Draw one bar with its interval per row, in the order of the rows, and a line across all bars.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ def interval_bars(
     title
         Title of the axis.
     line, line_label
-        Where to draw the line, and what to write on it.
+        Value and label of the line.
 
     Returns
     -------
@@ -54,6 +54,7 @@ def interval_bars(
         "layer": layers,
     }
     if line is not None:
+        # Its own data: with those of the bars, the line would be drawn once for each row.
         mark = {"data": {"values": [{"at": line, "text": line_label}]}}
         at = {"field": "at", "type": "quantitative"}
         layers += [
@@ -68,12 +69,12 @@ def interval_bars(
 
 
 def count_scatter(rows: Sequence[Row], *, x_title: str, y_title: str, size_title: str) -> dict[str, Any]:
-    """Draw how often one side marked so many spans where the other marked so many; the diagonal is perfect agreement.
+    """Draw the number of spans of both sides as a scatter plot; the diagonal is perfect agreement.
 
     Parameters
     ----------
     rows
-        ``reference`` and ``hypothesis`` (numbers of spans) and ``outputs`` (how many have these).
+        ``reference`` and ``hypothesis`` (numbers of spans), and ``outputs`` (number of outputs with these).
     x_title, y_title, size_title
         Titles of the axes and of the legend.
 
@@ -83,7 +84,7 @@ def count_scatter(rows: Sequence[Row], *, x_title: str, y_title: str, size_title
         A Vega-Lite specification.
     """
     end = max([1, *(max(row["reference"], row["hypothesis"]) for row in rows)])
-    scale = {"domain": [-end / 20, end], "nice": False}
+    scale = {"domain": [-end / 20, end], "nice": False}  # begins below 0, so that circles at 0 are off the axes
     axis = {"tickMinStep": 1, "format": "d", "labelFlush": False}
     return {
         "width": 360,
@@ -194,12 +195,12 @@ def lines(rows: Sequence[Row], *, x_title: str, y_title: str, series_title: str)
 
 
 def small_multiples(rows: Sequence[Row], *, width: int, height: int) -> dict[str, Any]:
-    """Draw one small line chart per series below one another, over the same time and each with its own scale.
+    """Draw one small line chart per series, below one another, with the same time axis and separate scales.
 
     Parameters
     ----------
     rows
-        ``time`` (milliseconds since 1970), ``value``, ``series`` (its name), and ``title``, what the point says of itself.
+        ``time`` (milliseconds since 1970), ``value``, ``series`` (its name), and ``title`` (description of the point).
     width, height
         Size of the plot of one series, in pixels.
 

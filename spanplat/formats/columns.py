@@ -1,4 +1,4 @@
-"""Which column of a dataset file holds what, guessed from the names researchers use and from a few rows."""
+"""Guess of the role of each column in a dataset file, from common column names and a few rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 from spanplat.errors import InvalidInput
 from spanplat.schemas.slug import slugify
 
-# For each role the names it goes by, the most telling first; compared after slugifying.
+# For each role its common names, the clearest first; compared after slugifying.
 _ALIASES: dict[str, tuple[str, ...]] = {
     "dataset": ("dataset", "dataset-id", "dataset-name", "corpus"),
     "split": ("split", "subset", "partition"),
@@ -27,7 +27,7 @@ _ALIASES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class ColumnMapping:
-    """Names of the columns for each role; None where no column has the role."""
+    """Name of the column for each role; None if no column has the role."""
 
     dataset: str | None = None
     split: str | None = None
@@ -39,7 +39,7 @@ class ColumnMapping:
     """Columns without a role, in the order of the file."""
 
     def overridden(self, columns: Sequence[str], overrides: Mapping[str, str | None]) -> "ColumnMapping":
-        """Return the mapping with some roles given to other columns (None: to no column).
+        """Return a mapping in which some roles have other columns (None: no column).
 
         Raises
         ------
@@ -51,7 +51,7 @@ class ColumnMapping:
                 raise InvalidInput(f"There is no role {role!r} for a column; roles are {', '.join(_ALIASES)}.")
             if column is not None and column not in columns:
                 raise InvalidInput(f"There is no column {column!r} for the {role}; columns are {', '.join(columns)}.")
-        # A column that is asked for explicitly is taken from the role it was guessed for.
+        # A column with an explicit role loses its guessed role.
         guessed = {role: getattr(self, role) for role in _ALIASES}
         kept = {role: None if column in overrides.values() else column for role, column in guessed.items()}
         return _mapping({**kept, **overrides}, columns)
@@ -70,20 +70,20 @@ def _mapping(roles: Mapping[str, str | None], columns: Sequence[str]) -> ColumnM
 
 
 def guess_mapping(columns: Sequence[str], sample: Sequence[Mapping[str, Any]]) -> ColumnMapping:
-    """Guess which column holds what.
+    """Guess the role of each column.
 
     Parameters
     ----------
     columns
         All columns of the file, in order.
     sample
-        Some rows: a column counts as text only if at least half of its values there are strings, as a name or key only
-        if at least half are strings or whole numbers.
+        Some rows. A column can be the text only if at least half of its values are strings. It can be a name or a key only if at
+        least half are strings or whole numbers.
 
     Returns
     -------
     ColumnMapping
-        With None for every role that no column has a known name for.
+        None for every role without a column of a known name.
     """
     by_slug: dict[str, str] = {}
     for column in columns:

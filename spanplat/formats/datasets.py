@@ -1,7 +1,7 @@
-"""Datasets from JSON lines, JSON, CSV and Parquet files, and from the folders factgenie keeps its inputs and outputs in.
+"""Reader of datasets from JSON lines, JSON, CSV and Parquet files, and from factgenie's folders of inputs and outputs.
 
-A row may hold a source, an output, or both. Names of datasets, splits and systems are slugified, so that differently
-spelt ones meet; texts go through :func:`~spanplat.text.clean_text`; keys stay as they are.
+A row may hold a source, an output, or both. Names of datasets, splits and systems are slugified, so that different spellings match.
+Texts go through :func:`~spanplat.text.clean_text`. Keys stay unchanged.
 """
 
 import json
@@ -9,22 +9,27 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from spanplat.errors import InvalidInput, NotFound
 from spanplat.formats.columns import ColumnMapping, guess_mapping
 from spanplat.formats.json_lines import MOST_OF_ENTRY, decode_json
 from spanplat.formats.problem import Problem
-from spanplat.formats.rows import Row, TableFormat, column_names, detect_table, read_json_list, read_rows
+from spanplat.formats.rows import Row, column_names, read_json_list
+from spanplat.formats.table_formats import TABLE_FORMATS, TableFormat, detect_format, find_table_format, read_rows
 from spanplat.schemas.dataset import ExampleRecord, OutputRecord
 from spanplat.schemas.slug import slugify
 from spanplat.text import clean_text, sha256_of
 
-DatasetFormat = Literal["auto", "jsonl", "csv", "json", "parquet", "factgenie"]
+DETECT = "auto"
+"""Value instead of a format: detect it from the file."""
+FACTGENIE = "factgenie"
+DATASET_FORMATS: tuple[str, ...] = (DETECT, *(entry.name for entry in TABLE_FORMATS), FACTGENIE)
+"""Names of all import formats."""
 
 UNKNOWN_SYSTEM = "unknown"
 WHOLE = "all"
-"""The split of rows that name none, in a file whose name ends in no usual one."""
+"""Split of rows without one, if the file name does not end with a usual split either."""
 
 _SAMPLE = 50
 _USUAL_SPLITS = frozenset({"train", "training", "dev", "devel", "val", "valid", "validation", "test", "eval"})
@@ -32,10 +37,10 @@ _USUAL_SPLITS = frozenset({"train", "training", "dev", "devel", "val", "valid", 
 
 @dataclass(frozen=True, slots=True)
 class DatasetEntry:
-    """An example or an output, and where it came from."""
+    """An example or an output, with its file and line."""
 
     dataset: str | None
-    """Slug of the dataset; None where neither the row nor the file names one."""
+    """Slug of the dataset; None if neither the row nor the file names one."""
     record: ExampleRecord | OutputRecord
     file: Path
     line: int
@@ -44,7 +49,7 @@ class DatasetEntry:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """What the place and name of a file say about its rows; used where the rows do not say it."""
+    """Names from the path of a file, for rows that do not state them."""
 
     dataset: str | None = None
     split: str | None = None
@@ -52,19 +57,19 @@ class _Names:
 
 
 def read_dataset(
-    path: Path, *, layout: DatasetFormat = "auto", columns: Mapping[str, str | None] | None = None
+    path: Path, *, layout: str = DETECT, columns: Mapping[str, str | None] | None = None
 ) -> Iterator[DatasetEntry | Problem]:
     """Read a dataset from a file or a factgenie folder.
 
     Parameters
     ----------
     path
-        A file; or a folder: factgenie's ``inputs`` or ``outputs``, one inside them, or one that holds them (in
-        ``data``, too).
+        A file; or a folder: factgenie's ``inputs`` or ``outputs``, a folder inside them, or a folder that contains them (also in
+        ``data``).
     layout
-        The format; ``auto`` takes a folder for factgenie's and tells a file's format from its name or first line.
+        One of `DATASET_FORMATS`; ``auto`` reads a folder as factgenie's and detects the format of a file by its name or first line.
     columns
-        Columns for the roles dataset, split, key, system, text and source, where
+        Columns for the roles dataset, split, key, system, text and source, if
         :func:`~spanplat.formats.columns.guess_mapping` guesses wrong.
 
     Yields
@@ -84,10 +89,11 @@ def read_dataset(
         yield from _read_folder(path, columns or {})
     elif not path.exists():
         raise NotFound(f"There is no file or folder {path}.")
-    elif layout == "factgenie":
-        yield from _read_file(path, "json" if path.suffix == ".json" else "jsonl", columns or {})
+    elif layout == FACTGENIE:
+        yield from _read_file(path, find_table_format("json" if path.suffix == ".json" else "jsonl"), columns or {})
     else:
-        yield from _read_file(path, detect_table(path) if layout == "auto" else layout, columns or {})
+        table = detect_format(path) if layout == DETECT else find_table_format(layout)
+        yield from _read_file(path, table, columns or {})
 
 
 def _read_folder(folder: Path, columns: Mapping[str, str | None]) -> Iterator[DatasetEntry | Problem]:
@@ -99,7 +105,7 @@ def _read_folder(folder: Path, columns: Mapping[str, str | None]) -> Iterator[Da
             continue
         if file.suffix == ".jsonl":
             found = True
-            yield from _read_file(file, "jsonl", columns)
+            yield from _read_file(file, find_table_format("jsonl"), columns)
         elif file.suffix == ".json":
             found = True
             yield from _inputs(file, _Names(slugify(file.parent.name), slugify(file.stem)))
@@ -118,7 +124,7 @@ def _read_file(path: Path, table: TableFormat, columns: Mapping[str, str | None]
     names = column_names(path, sample)
     mapping = guess_mapping(names, sample).overridden(names, columns)
     if mapping.text is None and mapping.source is None and sample:
-        if table == "json" and not columns:  # a list of sources, as factgenie keeps them
+        if table.may_list_sources and not columns:  # a list of sources, as factgenie keeps them
             yield from _inputs(path, _names_of(path))
             return
         raise InvalidInput(
@@ -145,7 +151,7 @@ def _inputs(path: Path, names: _Names) -> Iterator[DatasetEntry | Problem]:
 
 @dataclass(slots=True)
 class _RowReader:
-    """Turns the rows of one file into examples and outputs."""
+    """Converter of the rows of one file to examples and outputs."""
 
     path: Path
     mapping: ColumnMapping
@@ -157,6 +163,7 @@ class _RowReader:
         raw = json.dumps(row.cells, ensure_ascii=False)
         try:
             system = self._name(row, "system") or self.names.system or UNKNOWN_SYSTEM
+            # A file name such as `dataset-system-split` can be split only if the system is known.
             by_file = self.names if self.names.dataset else _split_stem(self.path, system)
             dataset = self._name(row, "dataset") or by_file.dataset
             split = self._name(row, "split") or by_file.split or self.names.split or WHOLE
@@ -166,9 +173,10 @@ class _RowReader:
             yield Problem(self.path, row.line, str(error), raw)
             return
         if source is not None:
+            # The digest and not the source itself, because a file may have many large sources.
             digest = sha256_of(json.dumps(source, sort_keys=True))
             before = self._sources.setdefault((dataset, split, key), (digest, row.line))
-            if before[1] == row.line:
+            if before[1] == row.line:  # the entry of this row: the example is new
                 yield DatasetEntry(dataset, ExampleRecord(split=split, key=key, source=source), self.path, row.line)
             elif before[0] != digest:
                 reason = f"has another source for example {key} than line {before[1]}; the first one is kept"
@@ -192,7 +200,7 @@ class _RowReader:
         return slugify(str(value))
 
     def _key(self, row: Row, group: tuple[str | None, ...]) -> str:
-        if self.mapping.key is None:  # rows of one system stand in the order of the examples
+        if self.mapping.key is None:  # without keys, the n-th row of each system belongs to the n-th example
             position = self._counts[group] = self._counts.get(group, -1) + 1
             return str(position)
         value = self._value(row, "key")
@@ -204,7 +212,8 @@ class _RowReader:
         value = self._value(row, "source")
         if not isinstance(value, str):
             return value
-        if self.path.suffix != ".jsonl" and value.lstrip().startswith(("{", "[")):  # CSV cells hold nested data as JSON
+        # CSV cells hold nested data as JSON text.
+        if self.path.suffix != ".jsonl" and value.lstrip().startswith(("{", "[")):
             try:
                 return decode_json(value.encode("utf-8"), most_values=MOST_OF_ENTRY)
             except ValueError:
@@ -221,7 +230,7 @@ class _RowReader:
 
 
 def _names_of(path: Path) -> _Names:
-    """Read names off ``<system>/<dataset>-<system>-<split>.jsonl`` or ``outputs/<dataset>/<split>/<system>.jsonl``."""
+    """Return the names in a path ``<system>/<dataset>-<system>-<split>.jsonl`` or ``outputs/<dataset>/<split>/<system>.jsonl``."""
     by_stem = _split_stem(path, path.parent.name)
     if by_stem.dataset:
         return _Names(by_stem.dataset, by_stem.split, slugify(path.parent.name))

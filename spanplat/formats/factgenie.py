@@ -1,7 +1,7 @@
-"""The annotations and assignments of a factgenie campaign, streamed from its files as they were received.
+"""Reader of the annotations and assignments of a factgenie campaign, as a stream.
 
-Nothing is joined or repaired here: offsets stay as received (:func:`~spanplat.formats.placement.resolve_span` places
-them), and a span's type stays the position it was given, in or out of the range of the campaign's categories.
+Nothing is joined or repaired here. Offsets stay as received; :func:`~spanplat.formats.placement.resolve_span` finds their place. The
+type of a span stays the received position, even if the campaign has no such category.
 """
 
 import csv
@@ -25,10 +25,10 @@ _ANSWER_LISTS: tuple[tuple[str, AnswerKind], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class FactgenieSpan:
-    """A span as received; it has no end, and its start counts code points or UTF-16 units depending on who made it."""
+    """A span as received. It has no end. Its start counts code points or UTF-16 units, depending on the annotator."""
 
     type: int | None
-    """Position among the campaign's categories, possibly outside it; None when it is no whole number."""
+    """Position in the campaign's list of categories, or outside it; None if it is no whole number."""
     text: str
     start: int | None
     reason: str | None
@@ -47,7 +47,7 @@ class FactgenieAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FactgenieAnnotation:
-    """One record; dataset, split and setup are slugs, so that differently spelt names meet."""
+    """One record; dataset, split and setup are slugs, so that different spellings match."""
 
     dataset: str
     split: str
@@ -63,14 +63,14 @@ class FactgenieAnnotation:
     """Unix seconds, as ``ended_at``."""
     ended_at: float | None
     received_output: str | None
-    """The annotated text where the record repeats it."""
+    """The annotated text, if the record repeats it."""
     raw: dict[str, Any]
     file: Path
     line: int
 
     @property
     def example_key(self) -> str:
-        """The example's key to join by: ``orig_example_idx`` where present, since ``example_idx`` may count a shuffled copy."""
+        """Key of the example: ``orig_example_idx`` if present, because ``example_idx`` may refer to a shuffled copy."""
         return str(self.example_idx if self.orig_example_idx is None else self.orig_example_idx)
 
 
@@ -98,7 +98,7 @@ def read_factgenie_annotations(campaign: FactgenieCampaign) -> Iterator[Factgeni
     Yields
     ------
     FactgenieAnnotation or Problem
-        One per line that is not blank; a problem where a line is not a usable record.
+        One for each line that is not blank; a problem for a line that is no usable record.
     """
     for path in campaign.record_files:
         for entry in read_json_lines(path):
@@ -110,6 +110,7 @@ def read_factgenie_assignments(campaign: FactgenieCampaign) -> Iterator[Factgeni
     path = campaign.folder / "db.csv"
     if not path.is_file():
         return
+    # A byte that is not UTF-8 stays visible as \xNN and does not stop the import.
     with path.open(encoding="utf-8-sig", errors="backslashreplace", newline="") as lines:
         rows = csv.DictReader(lines, strict=True)
         try:
@@ -132,7 +133,7 @@ def _parsed(record: Any, path: Path, line: int, campaign: FactgenieCampaign) -> 
     spans = record.get("annotations")
     if not isinstance(spans, list):
         raise InvalidInput("the record has no list of annotations")
-    # Installed records say who annotated, and when, inside their metadata; published ones at the top.
+    # The installed layout has annotator and times in the record's metadata, the published one at the top level.
     metadata = record["metadata"] if isinstance(record.get("metadata"), dict) else {}
     both = {**metadata, **{key: value for key, value in record.items() if value is not None}}
     return FactgenieAnnotation(
@@ -165,13 +166,14 @@ def _span(span: Any, position: int, campaign: FactgenieCampaign) -> FactgenieSpa
         text=span["text"],
         start=_number(span.get("start")),
         reason=_text(span.get("reason")),
+        # factgenie writes this name with one "r".
         occurrence=_number(span.get("occurence_index", span.get("occurrence_index"))),
         raw=span,
     )
 
 
 def _category_position(received: Any, campaign: FactgenieCampaign) -> int | None:
-    position = _number(received)
+    position = _number(received)  # some records state the name of a category instead
     if position is None and isinstance(received, str):
         names = [category.name.casefold() for category in campaign.categories]
         return names.index(received.strip().casefold()) if received.strip().casefold() in names else None
@@ -238,7 +240,7 @@ def _required_number(record: dict[str, Any], field: str) -> int:
 
 
 def _number(value: Any) -> int | None:
-    """Return a whole number given as such, as a float or as a string; None for everything else."""
+    """Return a whole number that is given as an integer, a float or a string; None for everything else."""
     number = _seconds(value)
     return int(number) if number is not None and number == int(number) else None
 

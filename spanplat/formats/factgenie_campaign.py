@@ -1,6 +1,6 @@
-"""A factgenie campaign's settings, from either of the two layouts its files come in.
+"""Reader of a factgenie campaign's settings, in both layouts of its files.
 
-Published: a folder with ``config.yaml`` and ``annotations.jsonl``. Installed: ``campaigns/<id>`` with
+The published layout is a folder with ``config.yaml`` and ``annotations.jsonl``. The installed layout is ``campaigns/<id>`` with
 ``metadata.json``, ``db.csv`` and ``files/*.jsonl``.
 """
 
@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
 from spanplat.errors import InvalidInput
 from spanplat.formats.json_lines import decode_json
+from spanplat.schemas import yaml_documents
 from spanplat.schemas.record import AnnotatorKind
 
 Layout = Literal["published", "installed"]
@@ -25,23 +24,23 @@ _GRANULARITIES: dict[str, Literal["word", "character"]] = {"words": "word", "cha
 
 @dataclass(frozen=True, slots=True)
 class FactgenieCategory:
-    """A span category; spans name it by its position in the campaign's list."""
+    """A span category; spans refer to it by its position in the campaign's list."""
 
     name: str
     description: str
     color: str
-    """``#rrggbb``; empty where the file has none that can be read."""
+    """``#rrggbb``; empty if the file has no valid colour."""
 
 
 @dataclass(frozen=True, slots=True)
 class FactgenieCampaign:
-    """What a campaign's configuration says; everything it holds beyond that stays in ``config``."""
+    """Settings of a campaign; ``config`` contains also everything that has no field here."""
 
     folder: Path
     layout: Layout
     id: str
     mode: str | None
-    """``crowdsourcing``, ``llm_eval``, ``llm_gen``, ``external`` or ``hidden``; None where only the settings were published."""
+    """``crowdsourcing``, ``llm_eval``, ``llm_gen``, ``external`` or ``hidden``; None in the published layout."""
     status: str | None
     annotator_kind: AnnotatorKind
     categories: tuple[FactgenieCategory, ...]
@@ -65,12 +64,12 @@ class FactgenieCampaign:
         return sorted((self.folder / "files").glob("*.jsonl"))
 
     def category(self, index: int | None) -> FactgenieCategory | None:
-        """Return the category that a span's type points to; None when it points outside the list."""
+        """Return the category of a span's type; None if the type points outside the list."""
         return self.categories[index] if index is not None and 0 <= index < len(self.categories) else None
 
 
 def find_factgenie_campaigns(folder: Path) -> Iterator[Path]:
-    """Yield every campaign folder in (or at) a folder, in the order of their paths."""
+    """Yield every campaign folder in a folder, or the folder itself, in the order of their paths."""
     for path in sorted([folder, *(below for below in folder.rglob("*") if below.is_dir())]):
         if _layout_of(path) is not None:
             yield path
@@ -82,12 +81,12 @@ def read_factgenie_campaign(folder: Path) -> FactgenieCampaign:
     Parameters
     ----------
     folder
-        A published folder, or one of an installation's ``campaigns/<id>``.
+        A published folder, or ``campaigns/<id>`` of an installation.
 
     Raises
     ------
     InvalidInput
-        The folder has neither layout, or its settings are not a mapping that can be read.
+        The folder has neither layout, or its settings are no readable mapping.
     """
     layout = _layout_of(folder)
     if layout is None:
@@ -123,7 +122,7 @@ def read_factgenie_campaign(folder: Path) -> FactgenieCampaign:
 
 
 def hex_color(color: Any) -> str:
-    """Return a CSS colour (``rgb(…)``, ``rgba(…)``, ``#rgb``, ``#rrggbb``) as ``#rrggbb``; empty when it is none of these.
+    """Return a CSS colour (``rgb(…)``, ``rgba(…)``, ``#rgb``, ``#rrggbb``) as ``#rrggbb``; empty for other notations.
 
     >>> hex_color("rgb(214, 39, 40)"), hex_color("#ABC"), hex_color("tomato")
     ('#d62728', '#aabbcc', '')
@@ -150,6 +149,7 @@ def _layout_of(folder: Path) -> Layout | None:
 def _annotator_kind(mode: Any, config: dict[str, Any]) -> AnnotatorKind:
     if mode == "crowdsourcing":
         return "human"
+    # The published layout states no mode: a model or a prompt shows that a model annotated.
     return "llm" if mode in {"llm_eval", "llm_gen"} or config.get("model") or config.get("prompt_template") else "human"
 
 
@@ -163,8 +163,8 @@ def _categories(listed: Any, folder: Path) -> Iterator[FactgenieCategory]:
 
 def _read_yaml(path: Path) -> Any:
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8-sig"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        return yaml_documents.load(path.read_text(encoding="utf-8-sig"), version=(1, 1))
+    except (yaml_documents.YAMLError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{path} is not YAML in UTF-8: {error}") from error
 
 

@@ -1,4 +1,7 @@
-"""JSON as researchers' files hold it: one value per line, sometimes with NaN, a byte order mark or a line cut in half."""
+"""Reader of JSON lines and JSON from researchers' files, with limits on size and depth.
+
+Such files may contain NaN, a byte order mark, or a line that is cut in half.
+"""
 
 import json
 import re
@@ -10,35 +13,35 @@ from pathlib import Path
 from typing import Any
 
 from spanplat.formats.problem import Problem
+from spanplat.text.storable import find_unstorable
 
-# Escapes of characters that UTF-8 or PostgreSQL cannot store; whether a pair of surrogates is whole shows only after
-# decoding.
+# Escapes of characters that UTF-8 or PostgreSQL cannot store. Only decoding shows whether a pair of surrogates is complete. Files
+# without such escapes skip the walk over all values.
 _SUSPECT_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 MOST_LINE = 64 * 1024**2
 """Bytes of a line."""
 MOST_VALUES = 5_000_000
-"""In one piece of JSON: ten bytes of it become a hundred in memory."""
+"""Values in one document: ten bytes of JSON become a hundred bytes in memory."""
 MOST_OF_ENTRY = 100_000
-"""Values in one line, or in one entry of a list: pages that show it have an element for each."""
+"""Values in one line, or in one entry of a list: a page that shows it has an element for each value."""
 DEEPEST = 100
-"""Lists and objects within each other; what shows them goes down one call, or several, for each."""
+"""Levels of nested lists and objects: code that shows them needs one or more nested calls per level."""
 MOST_DIGITS = 1_000
-"""Of a whole number; Python refuses several times as many, in words of its own."""
+"""Digits of a whole number; Python refuses only longer ones, with its own message."""
 
 
 @dataclass(frozen=True, slots=True)
 class JsonLine:
-    """A JSON value with the line it stood on."""
+    """A JSON value and its line number."""
 
     value: Any
     line: int
 
 
 def read_json_lines(path: Path) -> Iterator[JsonLine | Problem]:
-    """Read a file of one JSON value per line; blank lines are skipped.
+    """Read a file with one JSON value per line; blank lines are skipped.
 
-    ``NaN`` and ``Infinity``, which are not JSON but occur, are read as null.
+    ``NaN`` and ``Infinity`` are not JSON but occur in files; they are read as null.
 
     Parameters
     ----------
@@ -52,6 +55,7 @@ def read_json_lines(path: Path) -> Iterator[JsonLine | Problem]:
         stored.
     """
     with path.open("rb") as lines:
+        # `readline` with a limit: a file without line ends must not be read into memory as one line.
         for number, line in enumerate(iter(lambda: lines.readline(MOST_LINE + 1), b""), start=1):
             if len(line) > MOST_LINE:
                 reason = f"has more than {MOST_LINE // 1024**2} MB; nothing is read from there on"
@@ -74,9 +78,10 @@ def decode_json(content: bytes, *, most_values: int = MOST_VALUES) -> Any:
     Raises
     ------
     ValueError
-        The content is not UTF-8, not JSON, holds too many values, is nested too deeply, names something twice, or holds a NUL, a lone
-        surrogate, or a number that no database takes.
+        The content is not UTF-8, not JSON, holds too many values, is nested too deeply, has a duplicate name, or holds a NUL, a lone
+        surrogate, or a number that no database can store.
     """
+    # Counting bytes is cheap and gives upper bounds, so most content needs no walk over its values.
     openings = content.count(b"[") + content.count(b"{")
     most_possible = openings + content.count(b",")  # commas of texts included
     if most_possible > MOST_VALUES:
@@ -99,16 +104,15 @@ def decode_json(content: bytes, *, most_values: int = MOST_VALUES) -> Any:
     if openings > DEEPEST or most_possible > most_values:
         require_bounds(value, most_values)
     if _SUSPECT_ESCAPE.search(content):
-        found = next((match for text in _strings(value) if (match := _UNSTORABLE.search(text))), None)
-        if found:
-            what = "a NUL" if found.group() == "\x00" else f"half of a surrogate pair (U+{ord(found.group()):04X})"
-            raise ValueError(f"holds {what}, which cannot be stored")
+        problem = find_unstorable(value)
+        if problem:
+            raise ValueError(f"holds {problem}, which cannot be stored")
     return value
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
-    if len(found) < len(pairs):
+    if len(found) < len(pairs):  # Python's parser would silently keep the last value
         counted = Counter(name for name, _value in pairs)
         [(twice, _times)] = counted.most_common(1)
         raise ValueError(f"names {twice[:100]!r} twice in one object; only one of the values could be kept")
@@ -116,12 +120,14 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def require_bounds(value: Any, most_values: int) -> None:
-    """Refuse what is nested too deeply or holds too much, level by level: to call itself is what must not happen here.
+    """Refuse a value that is nested too deeply or holds too many values.
+
+    The walk goes level by level. A recursive function would fail on the deep values that it must refuse.
 
     Raises
     ------
     ValueError
-        It is, or does.
+        The value is nested too deeply, or holds too many values.
     """
     level, values = [value], 1
     for _ in range(DEEPEST):
@@ -140,7 +146,7 @@ def require_bounds(value: Any, most_values: int) -> None:
 
 def _finite(digits: str) -> float:
     number = float(digits)
-    if not isfinite(number):
+    if not isfinite(number):  # "1e999" becomes infinity
         raise ValueError(f"holds a number too large to be stored: {digits[:20]}")
     return number
 
@@ -149,15 +155,3 @@ def _of_few_digits(digits: str) -> int:
     if len(digits) > MOST_DIGITS:
         raise ValueError(f"holds a number of {len(digits)} digits, which cannot be stored: {digits[:20]}…")
     return int(digits)
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield key
-            yield from _strings(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _strings(inner)

@@ -1,10 +1,10 @@
-"""The native record as JSON lines and as CSV; both are streamed and read back to exactly what was written.
+"""Reader and writer of native records as JSON lines and CSV. Both are streamed, and reading restores exactly what was written.
 
-CSV has a row per span, and one row with empty span columns for an annotation without spans. The columns of the
-annotation are those of the record, nested values as JSON; those of the span begin with ``span_``; ``annotation``
-numbers the annotations, so that two that look alike stay two. An empty cell is null. A cell that a spreadsheet would
-run as a formula, one that begins with an apostrophe, and an empty string where null is possible get an apostrophe in
-front, which reading takes off.
+CSV has one row per span. An annotation without spans has one row with empty span columns. Columns of the annotation have the names of
+the record's fields, with nested values as JSON. Columns of the span begin with ``span_``. The column ``annotation`` numbers the
+annotations, so that two equal ones stay two. An empty cell is null. Three kinds of cells get an apostrophe in front, which the reader
+removes: a cell that a spreadsheet would run as a formula, a cell that begins with an apostrophe, and an empty string in a column that
+can be null.
 """
 
 import csv
@@ -31,7 +31,7 @@ CSV_COLUMNS: tuple[str, ...] = (_NUMBER, *_FIELDS, *(f"span_{name}" for name in 
 
 
 def write_jsonl(records: Iterable[AnnotationRecord]) -> Iterator[str]:
-    """Yield one line of JSON per record, each with its line end."""
+    """Yield one line of JSON per record, with its line end."""
     for record in records:
         yield record.model_dump_json() + "\n"
 
@@ -49,7 +49,7 @@ def read_jsonl(path: Path) -> Iterator[AnnotationRecord | Problem]:
 
 
 def read_records(path: Path) -> Iterator[AnnotationRecord | Problem]:
-    """Read records from CSV where the file's name says so, from JSON lines otherwise."""
+    """Read records from CSV if the file has the extension ``.csv``, from JSON lines otherwise."""
     return read_csv(path) if path.suffix.lower() == ".csv" else read_jsonl(path)
 
 
@@ -69,13 +69,13 @@ def write_csv(records: Iterable[AnnotationRecord]) -> Iterator[str]:
 def read_csv(path: Path) -> Iterator[AnnotationRecord | Problem]:
     """Read records from CSV.
 
-    Rows of one annotation stand together: they share the number in ``annotation`` or, in a file without that column,
-    all cells of the annotation. Columns may stand in any order, and those with a default may be missing.
+    Rows of one annotation are adjacent. They share the number in ``annotation`` or, in a file without that column, all cells of the
+    annotation. Columns may have any order, and those with a default may be missing.
 
     Raises
     ------
     InvalidInput
-        The file is not UTF-8, or its header lacks or doubles a column or has one that is not known.
+        The file is not UTF-8, or its header has a missing, duplicate or unknown column.
     """
     csv.field_size_limit(sys.maxsize)  # texts may be longer than the 128 KB that the csv module allows by default
     with path.open(encoding="utf-8-sig", newline="") as lines:
@@ -95,6 +95,7 @@ def _records(rows: Any, header: list[str], path: Path) -> Iterator[AnnotationRec
     group: list[list[str]] = []
     first_line, start = 2, 2
     for row in rows:
+        # The number separates annotations with equal cells; without that column, adjacent ones become a single annotation.
         continues = bool(group) and len(row) == len(header) and all(row[i] == group[0][i] for i in identity)
         if row and not continues:
             if group:
@@ -141,12 +142,13 @@ def _cell(name: str, value: Any, record: type[AnnotationRecord] | type[SpanRecor
 
 
 def _values(cells: dict[str, str], record: type[AnnotationRecord] | type[SpanRecord]) -> dict[str, Any]:
-    """Return the values of cells, without those that are null or left to their default; empty when all cells are."""
+    """Return the values of the cells that are not empty; an empty dictionary if all cells are empty."""
     if not any(cells.values()):
         return {}
     values: dict[str, Any] = {}
     for name, cell in cells.items():
         if not cell:
+            # An empty required field, such as a text, is an empty string: it cannot be null.
             if record.model_fields[name].is_required():
                 values[name] = ""
         elif name in _JSON_FIELDS:

@@ -1,93 +1,58 @@
-"""Rows of a table, whatever file they stand in: JSON lines, a JSON list, Parquet, or CSV with commas, semicolons or tabs."""
+"""Rows of a table, and readers of them from JSON lines, JSON lists, and CSV with commas, semicolons or tabs."""
 
 import csv
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
 
-from spanplat.errors import InvalidInput, NotFound
+from spanplat.errors import InvalidInput
 from spanplat.formats.json_lines import MOST_OF_ENTRY, JsonLine, decode_json, read_json_lines, require_bounds
-from spanplat.formats.parquet import MAGIC, read_parquet
 from spanplat.formats.problem import Problem
 
-TableFormat = Literal["jsonl", "csv", "json", "parquet"]
-
-_BY_SUFFIX: dict[str, TableFormat] = {
-    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "csv",
-    ".parquet": "parquet", ".pq": "parquet",
-}  # fmt: skip
-
-
 MOST_CELL = 5_000_000
-"""Characters; the longest novels have as many, and nobody annotates one at once."""
+"""Characters of a cell: about the length of the longest novels."""
 MOST_COLUMNS = 1_000
 _MOST_LINE = 16 * 1024**2
 """Characters of a line of CSV."""
+_START = 1024**2
+"""Bytes at the start that are searched for a NUL character."""
 
 
 class Row(NamedTuple):
-    """The cells of a row by column, and the line it begins on (in a JSON list or Parquet: its position, counted from 1)."""
+    """Cells of a row by column, and the line on which the row begins (in a JSON list or Parquet: its position, from 1)."""
 
     line: int
     cells: dict[str, Any]
 
 
-def detect_table(path: Path) -> TableFormat:
-    """Tell the format of a file from its name, else from its first line.
-
-    Raises
-    ------
-    NotFound
-        There is no such file.
-    """
-    if not path.is_file():
-        raise NotFound(f"There is no file {path}.")
-    known = _BY_SUFFIX.get(path.suffix.lower())
-    if known is not None:
-        return known
-    with path.open("rb") as file:
-        if file.read(4) == MAGIC:
-            return "parquet"
-        file.seek(0)
-        first = file.readline().removeprefix(b"\xef\xbb\xbf").strip()
-    if first.startswith(b"{") and first.endswith(b"}"):
-        return "jsonl"
-    return "json" if first.startswith((b"[", b"{")) else "csv"
-
-
-def read_rows(path: Path, table: TableFormat) -> Iterator[Row | Problem]:
-    """Yield the rows of a file; a problem for each that is not a row, has too many cells, or too large a one.
+def require_text(path: Path) -> None:
+    """Refuse a binary file, before the user is asked about its columns.
 
     Raises
     ------
     InvalidInput
-        A CSV file is not UTF-8, or names a column twice; a Parquet file is none, or holds too much.
+        There is a NUL character near the start.
     """
-    for row in _rows(path, table):
-        yield _excess(path, row) or row if isinstance(row, Row) else row
+    with path.open("rb") as file:
+        start = file.read(_START)
+    if b"\0" in start:
+        raise InvalidInput(f"{path} is not a text file, whatever its name says; save it as UTF-8 {path.suffix}")
 
 
-def _excess(path: Path, row: Row) -> Problem | None:
-    if len(row.cells) > MOST_COLUMNS:
-        return Problem(path, row.line, f"has {len(row.cells):,} columns; at most {MOST_COLUMNS:,} are taken")
-    for name, cell in row.cells.items():
-        if isinstance(cell, str) and len(cell) > MOST_CELL:
-            reason = f"has {len(cell):,} characters in {name[:100]!r}; at most {MOST_CELL:,} are taken"
-            return Problem(path, row.line, reason)
-    return None
+def read_json_line_rows(path: Path) -> Iterator[Row | Problem]:
+    """Yield the rows of JSON lines, each an object; a problem for every other line."""
+    return _objects(path, read_json_lines(path))
 
 
-def _rows(path: Path, table: TableFormat) -> Iterator[Row | Problem]:
-    if table == "csv":
-        yield from _csv_rows(path)
-        return
-    if table == "parquet":
-        for row in read_parquet(path):
-            yield row if isinstance(row, Problem) else Row(*row)
-        return
-    for entry in read_json_lines(path) if table == "jsonl" else read_json_list(path):
+def read_json_list_rows(path: Path) -> Iterator[Row | Problem]:
+    """Yield the rows of a JSON list of objects; a problem for every other entry."""
+    return _objects(path, read_json_list(path))
+
+
+def _objects(path: Path, entries: Iterable[JsonLine | Problem]) -> Iterator[Row | Problem]:
+    for entry in entries:
         if isinstance(entry, Problem):
             yield entry
         elif isinstance(entry.value, dict):
@@ -98,7 +63,7 @@ def _rows(path: Path, table: TableFormat) -> Iterator[Row | Problem]:
 
 
 def read_json_list(path: Path) -> Iterator[JsonLine | Problem]:
-    """Yield the entries of a JSON list, which may be the only list in an object (``{"forecasts": […]}``), with their position."""
+    """Yield the entries of a JSON list with their position; the list may be the only one in an object (``{"forecasts": […]}``)."""
     content = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     try:
         value = decode_json(content)
@@ -109,7 +74,7 @@ def read_json_list(path: Path) -> Iterator[JsonLine | Problem]:
     if len(lists) != 1 or not isinstance(lists[0], list):
         yield Problem(path, 0, "is neither a JSON list nor an object with one list in it")
         return
-    may_be_large = content.count(b",") > MOST_OF_ENTRY
+    may_be_large = content.count(b",") > MOST_OF_ENTRY  # otherwise no entry can have too many values
     for position, entry in enumerate(lists[0], start=1):
         try:
             if may_be_large:
@@ -120,13 +85,22 @@ def read_json_list(path: Path) -> Iterator[JsonLine | Problem]:
             yield JsonLine(entry, position)
 
 
-def _csv_rows(path: Path) -> Iterator[Row | Problem]:
-    csv.field_size_limit(MOST_CELL)  # of the whole process; what comes through all the same is counted again
+def read_csv_rows(path: Path) -> Iterator[Row | Problem]:
+    """Yield the rows of CSV; a problem for each row with a wrong number of cells, and for the row from which the file is damaged.
+
+    Raises
+    ------
+    InvalidInput
+        The file is not UTF-8, names a column twice, or has too many columns.
+    """
+    # The limit belongs to the whole process, and another thread may change it: `read_rows` measures each cell again.
+    csv.field_size_limit(MOST_CELL)
     with path.open(encoding="utf-8-sig", newline="") as file:
         start = 1
         header: list[str] = []
         delimiter, lines = ",", _Lines(file)
         try:
+            # The delimiter is the candidate that occurs most often in the header.
             delimiter = max(",;\t", key=file.readline(_MOST_LINE).count)
             file.seek(0)
             rows = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -134,7 +108,7 @@ def _csv_rows(path: Path) -> Iterator[Row | Problem]:
             _require_columns(path, header)
             start = rows.line_num + 1
             lines.of_row.clear()
-            for row in rows:
+            for row in rows:  # a blank line gives an empty row
                 if row and len(row) != len(header):
                     reason = f"has {len(row)} cells where the header has {len(header)}"
                     yield Problem(path, start, reason, repr(row))
@@ -160,7 +134,7 @@ class _LongLine(Exception):
 
 
 class _Lines:
-    """The lines of a file one by one, none longer than is taken, and those of the row at hand."""
+    """Iterator over the lines of a file, up to a maximum length; it keeps the lines of the present row for error messages."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
@@ -184,7 +158,8 @@ def _require_columns(path: Path, header: list[str]) -> None:
 
 
 def _large_cell(lines: list[str], delimiter: str, header: list[str]) -> str | None:
-    """Name the column in which a row holds more than is taken; None if none does."""
+    """Return the column of a row's cell that is too large; None if there is none."""
+    # The row is parsed again without a limit, because the error of the csv module does not name the column.
     before = csv.field_size_limit(sys.maxsize)
     try:
         cells = next(csv.reader(lines, delimiter=delimiter), [])
@@ -202,7 +177,7 @@ def column_names(path: Path, sample: Iterable[Mapping[str, Any]]) -> list[str]:
     Raises
     ------
     InvalidInput
-        There are more than anybody could choose from.
+        There are too many columns.
     """
     names = list(dict.fromkeys(chain.from_iterable(sample)))
     if len(names) > MOST_COLUMNS:

@@ -1,15 +1,17 @@
-"""What a cell may hold so that no spreadsheet runs it."""
+"""Protection against formula injection: exported cells that no spreadsheet runs as a formula."""
 
 import csv
 import io
 from collections.abc import Iterable, Sequence
 
-# What spreadsheets take for the start of a formula, full-width forms and the blanks they skip included.
+# Characters with which spreadsheets begin a formula, with full-width forms and the white space that they skip.
 FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠|%")
 
 
 def needs_apostrophe(text: str) -> bool:
-    """Tell whether a cell with this text needs an apostrophe in front: a formula would be run, and an apostrophe would be lost.
+    """Tell whether a cell with this text needs an apostrophe in front.
+
+    A spreadsheet would run a formula. It would also drop an apostrophe that is part of the text.
 
     >>> needs_apostrophe("=1+1"), needs_apostrophe("'tis"), needs_apostrophe("1+1")
     (True, True, False)
@@ -18,7 +20,7 @@ def needs_apostrophe(text: str) -> bool:
 
 
 def write_csv(rows: Iterable[Sequence[str]]) -> str:
-    r"""Write rows of texts as CSV, with an apostrophe in front of each that needs one.
+    r"""Write rows of texts as CSV, with an apostrophe in front of each text that needs one.
 
     >>> write_csv([("id", "amount"), ("=1+1", "0.50")])
     "id,amount\n'=1+1,0.50\n"

@@ -1,15 +1,17 @@
-"""A table of figures as CSV, JSON and LaTeX: the same rows as on the page, in full precision where a program reads them."""
+"""Tables of figures as CSV, JSON and LaTeX: the rows of the page, with full precision in CSV and JSON."""
 
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from spanplat.errors import NotFound
 from spanplat.formats.spreadsheets import needs_apostrophe
 
 Cell = str | int | float | None
-"""None is undefined or does not apply."""
+"""None for a value that is undefined or does not apply."""
 
 
 @dataclass(frozen=True)
@@ -17,15 +19,15 @@ class Table:
     """Named columns and rows of cells."""
 
     name: str
-    """Stem of the file's name."""
+    """File name without extension."""
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     caption: str = ""
-    """What the table shows and how it was computed."""
+    """Content of the table, and how it was computed."""
 
 
 def to_csv(table: Table) -> str:
-    r"""Write CSV; an undefined cell is empty, and text that a spreadsheet would run has an apostrophe in front.
+    r"""Write CSV; an undefined cell is empty, and text that a spreadsheet would run gets an apostrophe in front.
 
     >>> to_csv(Table("t", ["campaign", "F1"], [["=cmd", -0.25], ["b", None]]))
     "campaign,F1\r\n'=cmd,-0.25\r\nb,\r\n"
@@ -81,12 +83,37 @@ def to_latex(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-WRITERS: Mapping[str, tuple[Callable[[Table], str], str, str]] = {
-    "csv": (to_csv, "text/csv", "csv"),
-    "json": (to_json, "application/json", "json"),
-    "latex": (to_latex, "application/x-tex", "tex"),
-}
-"""By format: how to write it, its media type, and the ending of its files."""
+class TableDownload(NamedTuple):
+    """A file format for the download of a table."""
+
+    name: str
+    """Value of ``format`` in the download's address."""
+    title: str
+    extension: str
+    media_type: str
+    write: Callable[[Table], str]
+
+
+TABLE_DOWNLOADS: tuple[TableDownload, ...] = (
+    TableDownload("csv", "CSV", "csv", "text/csv", to_csv),
+    TableDownload("json", "JSON", "json", "application/json", to_json),
+    TableDownload("latex", "LaTeX", "tex", "application/x-tex", to_latex),
+)
+"""In the order on pages; the first is the default."""
+
+
+def find_table_download(name: str) -> TableDownload:
+    """Return the download format with a name.
+
+    Raises
+    ------
+    NotFound
+        There is none; the message lists the names.
+    """
+    for entry in TABLE_DOWNLOADS:
+        if entry.name == name:
+            return entry
+    raise NotFound(f"there is no download as {name!r}; choose one of {', '.join(e.name for e in TABLE_DOWNLOADS)}")
 
 
 def _guarded(cell: Cell) -> Cell:
@@ -107,7 +134,7 @@ def _latex_cell(cell: Cell) -> str:
         return "--"
     if isinstance(cell, float):
         text = f"{cell:.3f}"
-        return f"${text}$" if text.startswith("-") else text
+        return f"${text}$" if text.startswith("-") else text  # a minus sign in math mode, not a hyphen
     return _escaped(str(cell))
 
 

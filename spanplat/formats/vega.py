@@ -1,4 +1,4 @@
-"""Drawing Vega-Lite charts as SVG and PNG, here on the server; what was drawn once is kept."""
+"""Vega-Lite charts as SVG and PNG, drawn on the server and cached."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ Theme = Literal["light", "dark"]
 
 MEDIA_TYPES: Mapping[str, str] = {"svg": "image/svg+xml", "png": "image/png"}
 PNG_SCALE = 2.0
-"""Pixels of a PNG for each unit of the chart, so that it is sharp in print."""
+"""Pixels of a PNG per unit of the chart; 2 is sharp in print."""
 
 # The colours of the pages: surface, text, muted text, grid, accent.
 _COLOURS: Mapping[str, Mapping[str, str]] = {
@@ -40,13 +40,13 @@ def draw(spec: Mapping[str, Any], image_format: str, *, theme: Theme = "light", 
     Parameters
     ----------
     spec
-        A Vega-Lite specification with its data inside; it may not load any.
+        A Vega-Lite specification that contains its data; it may not load any.
     image_format
         ``svg`` or ``png``.
     theme
-        Which of the pages' colours to use.
+        The pages' colours to use.
     folder
-        Where drawn charts are kept under the digest of everything that determines them; nothing is kept without it.
+        Cache folder; the file name is the digest of everything that determines the image. Without a folder there is no cache.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def draw(spec: Mapping[str, Any], image_format: str, *, theme: Theme = "light", 
     Raises
     ------
     InvalidInput
-        If there is no such format, or the specification is none.
+        If there is no such format, or the specification is not valid.
     """
     if image_format not in MEDIA_TYPES:
         raise InvalidInput(f"charts are drawn as {' or '.join(MEDIA_TYPES)}, not {image_format!r}")
@@ -64,25 +64,27 @@ def draw(spec: Mapping[str, Any], image_format: str, *, theme: Theme = "light", 
     text = json.dumps(styled, sort_keys=True, ensure_ascii=False)
     if folder is None:
         return _converted(text, image_format)
+    # The version is part of the digest, because another version of the library may draw another image.
     digest = hashlib.sha256(f"{version('vl-convert-python')} {text}".encode()).hexdigest()
     path = folder / f"{digest}.{image_format}"
-    if not path.is_file():
+    if not path.is_file():  # two processes may draw the same chart at once; both write the same image
         image = _converted(text, image_format)
         folder.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=folder, suffix=".part")
         with os.fdopen(descriptor, "wb") as file:
             file.write(image)
-        Path(name).replace(path)  # at once, so that nobody reads half a file
+        Path(name).replace(path)  # atomic, so that no other process reads half a file
     return path.read_bytes()
 
 
 def with_titles(svg: bytes) -> bytes:
-    """Give every point of an SVG chart that describes itself this description as its title, which browsers show."""
+    """Copy the description of each point of an SVG chart into a title, which browsers show as a tooltip."""
     return _DESCRIBED.sub(rb"\g<start>><title>\g<text></title></path>", svg)
 
 
 def _converted(spec: str, image_format: str) -> bytes:
     try:
+        # No base URL is allowed, so that a specification cannot make the server request an address.
         if image_format == "png":
             return bytes(vl_convert.vegalite_to_png(spec, scale=PNG_SCALE, allowed_base_urls=[]))
         return str(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])).encode()

@@ -1,4 +1,4 @@
-"""Changing single values of a YAML text while everything else in it stays as it was written, comments included."""
+"""Editor of single values in a YAML text. Everything else stays as it was written, including comments."""
 
 import io
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _TOO_DEEP = f"the text is not usable YAML: lists and mappings are nested more th
 
 
 class YamlText:
-    """A YAML mapping that is changed value by value.
+    """A YAML mapping whose values can be changed one by one.
 
     Parameters
     ----------
@@ -36,11 +36,11 @@ class YamlText:
             raise InvalidInput(f"the text has {len(text):,} characters; at most {LONGEST:,} are taken")
         self._yaml = YAML()
         self._yaml.preserve_quotes = True
-        self._yaml.width = 100_000  # lines are broken where their writer broke them
+        self._yaml.width = 100_000  # ruamel must not break long lines again
         self._yaml.indent(mapping=2, sequence=4, offset=2)
         try:
             content = self._yaml.load(text)
-        except RecursionError as error:  # the parser goes down before anything can be counted
+        except RecursionError as error:  # the parser itself is recursive, and fails before the depth can be counted
             raise InvalidInput(_TOO_DEEP) from error
         except YAMLError as error:
             raise InvalidInput(f"the text is not valid YAML: {error}") from error
@@ -62,21 +62,21 @@ class YamlText:
         out = io.StringIO()
         self._yaml.dump(self._content, out)
         text = out.getvalue()
-        return "" if text.strip() == "{}" else text
+        return "" if text.strip() == "{}" else text  # an empty mapping began as an empty text
 
     def set(self, path: Path, value: Any) -> None:
-        """Set the value at a path; mappings on the way are made."""
+        """Set the value at a path; missing mappings on the way are created."""
         place: Any = self._content
         for part in path[:-1]:
             if isinstance(place, CommentedMap) and place.get(part) is None:
                 place[part] = CommentedMap()
             place = place[part]
         if isinstance(place, CommentedMap) and _plain(place.get(path[-1])) == value and path[-1] in place:
-            return  # as it was written: quotes, folding and comments stay
+            return  # the same value stays as it was written, with its quotes, folding and comments
         place[path[-1]] = _written(value)
 
     def remove(self, path: Path) -> None:
-        """Remove the value at a path, if there is one; mappings that become empty go too."""
+        """Remove the value at a path, if there is one, and all mappings and lists that become empty."""
         place = self._find(path[:-1])
         if isinstance(place, CommentedMap) and path[-1] in place:
             del place[path[-1]]
@@ -88,7 +88,7 @@ class YamlText:
                 self.remove(path[:-1])
 
     def append(self, path: Path, value: Any) -> int:
-        """Add an entry to the list at a path, making the list if there is none; return its position."""
+        """Append an entry to the list at a path; create the list if there is none. Return the position of the entry."""
         entries = self._find(path)
         if not isinstance(entries, CommentedSeq):
             self.set(path, [])
@@ -97,7 +97,7 @@ class YamlText:
         return len(entries) - 1
 
     def move(self, path: Path, step: int) -> None:
-        """Move an entry of a list up (-1) or down (1); at the end of the list it stays."""
+        """Move an entry of a list up (-1) or down (1); the first and the last entry cannot leave the list."""
         entries, position = self._find(path[:-1]), path[-1]
         if isinstance(entries, CommentedSeq) and isinstance(position, int) and 0 <= position + step < len(entries):
             entry = entries.pop(position)
@@ -114,7 +114,11 @@ class YamlText:
 
 
 def _require_bounds(content: Any) -> None:
-    """Refuse what grows without end once its aliases are followed; to follow them by calls is what must not happen here."""
+    """Refuse content that is too deep or too large when its aliases are expanded.
+
+    An alias may contain itself, or a few lines of aliases may stand for billions of values. The walk goes level by level, because a
+    recursive function would fail on them.
+    """
     level, values = [content], 0
     for _ in range(DEEPEST + 1):
         inner: list[Any] = []
@@ -132,7 +136,7 @@ def _require_bounds(content: Any) -> None:
 
 
 def _written(value: Any) -> Any:
-    """Prepare a value for writing: prose of several lines stands as a block."""
+    """Prepare a value for writing; a text of several lines becomes a literal block."""
     if isinstance(value, str) and "\n" in value:
         return LiteralScalarString(value)
     if isinstance(value, dict):
@@ -147,7 +151,7 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(entry) for key, entry in value.items()}
     if isinstance(value, CommentedSeq):
         return [_plain(entry) for entry in value]
-    if isinstance(value, bool):
+    if isinstance(value, bool):  # before int, of which bool is a subclass
         return bool(value)
     for kind in (str, int, float):
         if isinstance(value, kind):

@@ -1,1 +1,1 @@
-"""Language models as annotators: providers, prompts, and reading what comes back."""
+"""Language models as annotators: providers, prompts, and parsing of replies."""

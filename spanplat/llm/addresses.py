@@ -1,4 +1,4 @@
-"""Which servers of models may be asked: whoever defines a campaign names them, and the operator can say which."""
+"""Servers of models that may be asked. Definitions name them, and the operator can restrict them."""
 
 from spanplat.errors import InvalidInput
 from spanplat.schemas.model_settings import ModelSettings
@@ -6,20 +6,21 @@ from spanplat.settings import load_settings
 
 
 def allowed_address(settings: ModelSettings, own: str) -> str:
-    """Return the address at which a model is asked.
+    """Return the address of a model's server.
 
     Parameters
     ----------
     settings
-        Of the model.
+        Settings of the model.
     own
         The provider's own address, for definitions that name none.
 
     Raises
     ------
     InvalidInput
-        If the operator named the servers that may be asked (``SPANPLAT_MODEL_HOSTS``), and this is none of them.
+        If the operator listed the servers that may be asked (``SPANPLAT_MODEL_HOSTS``), and this one is not in the list.
     """
+    # Without the list, whoever may define a campaign could send requests from this machine to servers inside its network.
     address = settings.base_url
     if address is None:
         return own

@@ -1,4 +1,4 @@
-"""How much a provider says may still be asked: the rate-limit headers of its responses."""
+"""Remaining requests and tokens, read from the rate-limit headers of a provider's responses."""
 
 import contextlib
 import re
@@ -12,16 +12,16 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 
 @dataclass(frozen=True)
 class Remaining:
-    """What is left of one limit, which fills again at a steady rate."""
+    """Rest of one limit, which refills at a steady rate."""
 
     left: float
     """Requests or tokens."""
     limit: float | None = None
     refilled: float | None = None
-    """Seconds until all of it is there again."""
+    """Seconds until the limit is full again."""
 
     def wait(self, needed: float) -> float:
-        """Return the seconds until so much is there; 0 where it is, or where the provider does not say when.
+        """Return the seconds until this much is available. Return 0 if it is, or if the provider does not say when.
 
         >>> Remaining(left=10, limit=60, refilled=50).wait(12)
         2.0
@@ -40,14 +40,14 @@ class Remaining:
 
 @dataclass(frozen=True)
 class Allowance:
-    """What may still be asked, as one response says."""
+    """Remaining requests and tokens, as reported in one response."""
 
     requests: Remaining | None = None
     tokens: Remaining | None = None
 
 
 def read_allowance(headers: Mapping[str, str], now: datetime | None = None) -> Allowance | None:
-    """Return what the headers of OpenAI, Anthropic and servers that follow them say; None where they say nothing.
+    """Return the allowance in the headers of OpenAI, Anthropic or a compatible server, or None if there is none.
 
     >>> read_allowance({"x-ratelimit-remaining-tokens": "900", "x-ratelimit-reset-tokens": "6m0.5s"})
     Allowance(requests=None, tokens=Remaining(left=900.0, limit=None, refilled=360.5))
@@ -78,7 +78,7 @@ def _number(value: str | None) -> float | None:
 
 
 def _seconds(value: str | None, now: datetime) -> float | None:
-    """Return the seconds that a duration (``1m2.5s``, ``20ms``) lasts or that a moment (RFC 3339) is away."""
+    """Return the length of a duration (``1m2.5s``, ``20ms``) or the time until a moment (RFC 3339), in seconds."""
     if not value:
         return None
     if _DURATION.sub("", value) == "":

@@ -1,4 +1,4 @@
-"""Time as a run sees it, so that tests can make it pass."""
+"""Clock of a run. Tests use one of their own, so that they need not wait."""
 
 import asyncio
 import time
@@ -6,14 +6,14 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Tells seconds that only grow, and lets some pass."""
+    """Source of monotonic time, and of pauses."""
 
     def now(self) -> float:
         """Return seconds since some moment."""
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Let seconds pass."""
+        """Wait for some seconds."""
         ...
 
 
@@ -25,5 +25,5 @@ class RealClock:
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Let seconds pass."""
+        """Wait for some seconds."""
         await asyncio.sleep(seconds)

@@ -1,24 +1,24 @@
-"""How a campaign talks to a model: the question about an item, and what is made of the reply."""
+"""Dialogue of a campaign with a model: the request about an item, and the parsed reply."""
 
 from dataclasses import replace
 
 from spanplat.llm.interfaces.parameters import sent_parameters
 from spanplat.llm.item import AskedItem
 from spanplat.llm.prompts import PromptInputs, render_prompt
-from spanplat.llm.provider import Completion, Message, Request
-from spanplat.llm.replies import Reading, read_reply
+from spanplat.llm.provider import Message, ModelReply, Request
+from spanplat.llm.replies import ParsedReply, read_reply
 from spanplat.schemas.definition import CampaignDefinition
 
 
 class Dialogue:
-    """Asks as a campaign's definition says, and reads the replies as it says.
+    """Make requests and read replies by the definition of a campaign.
 
     Parameters
     ----------
     definition
-        Of a model campaign.
+        Definition of a model campaign.
     inputs
-        What its prompts take from other campaigns.
+        Prompt inputs from other campaigns.
     """
 
     def __init__(self, definition: CampaignDefinition, inputs: PromptInputs | None = None) -> None:
@@ -27,17 +27,17 @@ class Dialogue:
         self._settings = definition.model
 
     def request(self, item: AskedItem, repeat: int) -> Request:
-        """Return the question about an item; the offline annotator needs no words.
+        """Return the request about an item. For the offline annotator it has no messages.
 
         Parameters
         ----------
         item
-            What is asked about.
+            The item.
         repeat
-            Number of the repeat, from 0; a seed among the parameters grows with it, because the same seed gives the same reply; of a
-            list of seeds each repeat takes its own.
+            Number of the repeat, from 0. It is added to a seed, because the same seed gives the same reply. From a list of seeds, each
+            repeat takes its own.
         """
-        if self._settings is None or self._settings.provider == "overlap":
+        if self._settings is None or self._settings.is_offline:
             return Request(item)
         prompt = render_prompt(self._definition, item, self._inputs)
         system = [Message("system", prompt.system)] if prompt.system else []
@@ -49,27 +49,27 @@ class Dialogue:
             parameters["seed"] = seed + repeat
         return Request(item, [*system, Message("user", prompt.user)], prompt.schema, parameters)
 
-    def read(self, item: AskedItem, completion: Completion) -> Reading:
+    def read(self, item: AskedItem, reply: ModelReply) -> ParsedReply:
         """Read a reply.
 
         Raises
         ------
         UnreadableReply
-            If it is no answer: the call has failed, and says nothing about the text.
+            If it is not an answer. Then the call has failed, and nothing is known about the text.
         """
-        refused = completion.finish_reason == "refusal"
+        refused = reply.finish_reason == "refusal"
         reading = read_reply(
-            completion.text,
+            reply.text,
             self._definition,
             item,
-            finish_reason=completion.finish_reason,
-            reasoning=completion.reasoning,
-            refusal=completion.text or "no reason given" if refused else None,
+            finish_reason=reply.finish_reason,
+            reasoning=reply.reasoning,
+            refusal=reply.text or "no reason given" if refused else None,
         )
-        return replace(reading, answers={**reading.answers, **completion.answers})
+        return replace(reading, answers={**reading.answers, **reply.answers})
 
-    def settled(self, item: AskedItem) -> Reading | None:
-        """Return what needs no asking: that a text has no error, where no member of an ensemble reports one; otherwise None."""
+    def answer_without_asking(self, item: AskedItem) -> ParsedReply | None:
+        """Return the answer "no error" if no member of the ensemble reports one to the consolidator, otherwise None."""
         if self._settings is None or not self._settings.consolidates or item.errors:
             return None
         reading = read_reply("No Error", self._definition, item)

@@ -1,30 +1,14 @@
-"""The errors of several annotators of one text in one list, by overlap and without a model."""
+"""Merge the errors that several annotators found in one text, by overlap and without a model."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from spanplat.schemas.span import MarkedSpan, Side
 
 MOST = 8
-"""Errors an ensemble keeps for one text, the most severe first."""
+"""Most errors that an ensemble keeps for one text, the most severe first."""
 LEAST_OVERLAP = 0.5
-"""Share of the shorter passage that two must have in common to be one issue."""
-
-
-@dataclass(frozen=True)
-class MarkedError:
-    """One annotator's error at its place (half-open code points)."""
-
-    annotator: int
-    start: int
-    end: int
-    category: str
-    """Key; only errors of one category can be one issue."""
-    subcategory: str | None = None
-    severity: str | None = None
-    reason: str | None = None
-    side: str = "output"
-    source_field: str | None = None
-    output: int = 0
-    """Names the text, where there are several."""
+"""Share of the shorter passage that two passages must have in common to be one issue."""
 
 
 @dataclass(frozen=True)
@@ -36,24 +20,25 @@ class MergedError:
     category: str
     subcategory: str | None
     severity: str | None
-    """The highest."""
+    """Highest severity."""
     reason: str | None
-    """All that differ, one below the other."""
+    """All different reasons, one per line."""
     annotators: tuple[int, ...]
-    """Who found it, ascending."""
-    side: str = "output"
-    source_field: str | None = None
-    output: int = 0
-    """Names the text, where there are several."""
+    """Annotators that found it, ascending."""
+    side: Side
+    field: str | None
+    output: int
+    """Position of the text, if there are several."""
 
 
 @dataclass
 class _Issue:
-    errors: list[MarkedError] = field(default_factory=list)
+    annotators: set[int]
+    errors: list[MarkedSpan]
 
 
 def merge_errors(
-    errors: Iterable[MarkedError],
+    errors: Iterable[tuple[int, MarkedSpan]],
     *,
     severities: Sequence[str] = (),
     least_overlap: float = LEAST_OVERLAP,
@@ -62,51 +47,49 @@ def merge_errors(
 ) -> list[MergedError]:
     """Merge the errors of several annotators into one list.
 
-    One issue is one error. Errors are one issue when their category is the same and each two of their passages have the wanted share
-    in common; the same issue elsewhere, or another at the same place, stays separate.
+    Each issue becomes one error. Errors are one issue if their category is the same and every two of their passages overlap by the
+    given share. The same issue elsewhere, or another issue at the same place, stays separate.
 
     Parameters
     ----------
     errors
-        Of all annotators of one text.
+        Pairs of annotator and error, of all annotators of one item.
     severities
-        The scale's keys, mildest first; numbers that are not on it count by their size.
+        Keys of the scale, mildest first. Numbers outside the scale count by their size.
     least_overlap
         Share of the shorter passage that two passages must have in common, above 0.
     least_votes
-        How many annotators must have found an issue.
+        Number of annotators that must have found an issue.
     most
-        How many are kept: the most severe, of those as severe the ones that more annotators found, then in text order.
+        Most errors to keep: the most severe first, then those that more annotators found, then in text order.
 
     Returns
     -------
     list of MergedError
-        The most severe first. The passage of each is what at least half of its errors cover.
+        The most severe first. The passage of each consists of the characters that at least half of its errors cover.
     """
     rank = {key: place for place, key in enumerate(severities, start=1)}
     issues: list[_Issue] = []
-    for error in sorted(errors, key=lambda one: (one.start, one.end, one.annotator, one.category)):
+    # Sorted, so that the result does not depend on the order of the annotators' errors.
+    for annotator, error in sorted(errors, key=lambda one: (one[1].start, one[1].end, one[0], one[1].category)):
         fitting = [
             issue for issue in issues if all(is_same_issue(error, other, least_overlap) for other in issue.errors)
         ]
         if fitting:
-            max(fitting, key=lambda issue: _shared(error, issue.errors[0])).errors.append(error)
+            issue = max(fitting, key=lambda issue: _shared(error, issue.errors[0]))
+            issue.errors.append(error)
+            issue.annotators.add(annotator)
         else:
-            issues.append(_Issue([error]))
-    merged = [_merged(issue.errors, rank) for issue in issues]
+            issues.append(_Issue({annotator}, [error]))
+    merged = [_merged(issue, rank) for issue in issues]
     kept = [error for error in merged if len(error.annotators) >= least_votes]
     kept.sort(key=lambda error: (-_weight(error.severity, rank), -len(error.annotators), error.start, error.end))
     return kept[:most]
 
 
-def is_same_issue(one: MarkedError, other: MarkedError, least_overlap: float = LEAST_OVERLAP) -> bool:
-    """Tell whether two errors are one issue: the same category, at places that significantly overlap."""
-    if (one.category, one.side, one.source_field, one.output) != (
-        other.category,
-        other.side,
-        other.source_field,
-        other.output,
-    ):
+def is_same_issue(one: MarkedSpan, other: MarkedSpan, least_overlap: float = LEAST_OVERLAP) -> bool:
+    """Return whether two errors are one issue: the same category, at places that overlap enough."""
+    if (one.category, one.side, one.field, one.output) != (other.category, other.side, other.field, other.output):
         return False
     shorter = min(one.end - one.start, other.end - other.start)
     if shorter == 0:  # a place where something is missing
@@ -114,13 +97,14 @@ def is_same_issue(one: MarkedError, other: MarkedError, least_overlap: float = L
     return _shared(one, other) >= least_overlap * shorter and _shared(one, other) > 0
 
 
-def _shared(one: MarkedError, other: MarkedError) -> int:
+def _shared(one: MarkedSpan, other: MarkedSpan) -> int:
     return min(one.end, other.end) - max(one.start, other.start)
 
 
-def _merged(errors: Sequence[MarkedError], rank: dict[str, int]) -> MergedError:
+def _merged(issue: _Issue, rank: dict[str, int]) -> MergedError:
+    errors = issue.errors
     half = (len(errors) + 1) // 2
-    # The passages all overlap each other, so that those characters are one stretch.
+    # All passages overlap each other, so the characters that half of them cover are one range.
     start = sorted(error.start for error in errors)[half - 1]
     end = sorted((error.end for error in errors), reverse=True)[half - 1]
     severest = max(errors, key=lambda error: _weight(error.severity, rank))
@@ -133,15 +117,15 @@ def _merged(errors: Sequence[MarkedError], rank: dict[str, int]) -> MergedError:
         max(subcategories, key=subcategories.count) if subcategories else None,
         severest.severity,
         "\n".join(reasons) or None,
-        tuple(sorted({error.annotator for error in errors})),
+        tuple(sorted(issue.annotators)),
         errors[0].side,
-        errors[0].source_field,
+        errors[0].field,
         errors[0].output,
     )
 
 
 def _weight(severity: str | None, rank: dict[str, int]) -> float:
-    """Return how severe a severity is: by its place on the scale, or its size if it is a number; 0 without one."""
+    """Return the rank of a severity: its place on the scale, or its value if it is a number. Return 0 without one."""
     if severity is None:
         return 0.0
     if severity in rank:

@@ -1,4 +1,4 @@
-"""An item as a model is asked about it."""
+"""Items in the form in which models are asked about them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class ReportedError:
-    """An error that a member of an ensemble found, as the consolidator is told of it."""
+    """An error that a member of an ensemble found, in the form that the consolidator sees."""
 
     annotator: int
     """Counted from 1."""
@@ -20,11 +20,11 @@ class ReportedError:
 
 
 @dataclass(frozen=True)
-class JudgedSpan:
-    """A span that another campaign has, and that is to be judged."""
+class AskedSpan:
+    """A span of another campaign that is to be judged."""
 
     text: str
-    """Its passage; empty where something is left out."""
+    """Passage of the span. Empty for an omission."""
     context: str
     """The passage with some words before and after it."""
     category: str
@@ -35,23 +35,23 @@ class JudgedSpan:
 
 @dataclass(frozen=True)
 class AskedItem:
-    """What one question to a model is about."""
+    """Subject of one request to a model."""
 
     texts: Sequence[str]
-    """The stored texts of its outputs, in the order shown; two for a pair, otherwise one."""
+    """Stored texts of its outputs, in the order shown: two for a pair, otherwise one."""
     source: Any = None
     source_texts: Mapping[str, str] = field(default_factory=dict)
-    """Plain texts of source fields by name, as stored: what spans on the source side index."""
+    """Stored plain texts of source fields by name. Spans on the source side are offsets into them."""
     aspect: str | None = None
-    """Key of the aspect it is asked under."""
-    judged: JudgedSpan | None = None
-    """What is judged, where that is one span and not the whole text."""
+    """Key of the aspect to judge."""
+    judged: AskedSpan | None = None
+    """Span to judge, if the item is one span and not the whole text."""
     errors: Sequence[ReportedError] = ()
-    """What the members of an ensemble found, for a consolidator."""
+    """Errors that the members of an ensemble found, for a consolidator."""
     answers: Mapping[str, Any] = field(default_factory=dict)
-    """What the members of an ensemble answer together."""
+    """Combined answers of the members of an ensemble."""
     remarks: Mapping[str, Any] = field(default_factory=dict)
-    """What else of the members is kept beside the annotation."""
+    """Further facts about the members that are stored with the annotation."""
 
     @property
     def text(self) -> str:

@@ -1,4 +1,4 @@
-"""Keys of model providers: read from the environment when they are used, and kept nowhere."""
+"""Keys of model providers. They are read from the environment when needed, and stored nowhere."""
 
 import os
 import re
@@ -16,7 +16,7 @@ _LOOKS_LIKE_KEY = re.compile(
 
 
 def find_key(variable: str) -> str | None:
-    """Return a provider's key from the environment, or from ``.env`` as the other settings are; None where it is not set."""
+    """Return a provider's key from the environment or, like other settings, from ``.env``. Return None if it is not set."""
     value = os.environ.get(variable) or dotenv_values(".env").get(variable)
     return value.strip() if value and value.strip() else None
 
@@ -39,7 +39,7 @@ def require_key(variable: str) -> str:
 
 
 def is_own_address(settings: ModelSettings, host: str) -> bool:
-    """Tell whether a definition asks the provider itself, over a safe connection, and not some other server."""
+    """Return whether a definition uses the provider's own server, over HTTPS."""
     address = settings.base_url
     if address is None:
         return True
@@ -47,16 +47,16 @@ def is_own_address(settings: ModelSettings, host: str) -> bool:
 
 
 def find_key_of(settings: ModelSettings, variable: str, *, own: bool) -> str | None:
-    """Return the key that the server of a definition gets.
+    """Return the key to send to the server of a definition.
 
     Parameters
     ----------
     settings
-        Of the model. The variable they name is read whatever the address.
+        Settings of the model. The variable that they name is read for any address.
     variable
-        Where the provider's own key is.
+        Environment variable with the provider's own key.
     own
-        Whether the address is the provider's own: no other gets its key unless the settings say so.
+        Whether the address is the provider's own. Another server gets this key only if the settings name its variable.
 
     Raises
     ------
@@ -69,8 +69,8 @@ def find_key_of(settings: ModelSettings, variable: str, *, own: bool) -> str | N
 
 
 def without_keys(text: str, *keys: str | None) -> str:
-    """Return a text in which keys, and what looks like one, are hidden: servers quote them in their errors."""
+    """Hide keys, and words that look like keys, in a text. Servers quote keys in their error messages."""
     for key in keys:
-        if key and len(key) >= SHORTEST_KEY:  # a placeholder such as "x" stands in every other word
+        if key and len(key) >= SHORTEST_KEY:  # a placeholder such as "x" occurs in many words
             text = text.replace(key, HIDDEN)
     return _LOOKS_LIKE_KEY.sub(HIDDEN, text)

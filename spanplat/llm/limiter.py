@@ -1,4 +1,4 @@
-"""How fast a run may ask: calls at a time, and requests and tokens in any minute, slower while the provider has too much."""
+"""Rate limits of a run: calls at a time, and requests and tokens per minute. It slows down while the provider is overloaded."""
 
 import asyncio
 import contextlib
@@ -10,33 +10,33 @@ from spanplat.llm.clock import Clock, RealClock
 
 WINDOW = 60.0
 """Seconds over which requests and tokens are counted."""
-_INSTANT = 1e-6  # shorter than this nobody waits
+_INSTANT = 1e-6  # a shorter wait is none: rounding of the clock must not add rounds
 
 
-class Turn:
+class ActiveCall:
     """One call under way."""
 
     def __init__(self, started: float, tokens: int, slowdowns: int) -> None:
         self.started = started
         self.tokens = tokens
-        """Expected at first; then what the provider counted."""
+        """Expected tokens at first, then the tokens that the provider counted."""
         self.slowdowns = slowdowns
 
 
 class Limiter:
-    """Lets calls begin when all limits allow it.
+    """Gate that lets calls begin when all limits allow it.
 
-    The number of calls at a time halves when the provider has too much, once for all calls that were under way, and grows by one after
-    as many calls as go at a time have succeeded. What the provider says it still allows is kept to as well.
+    The number of calls at a time halves when the provider is overloaded, once for all calls under way. It grows by one after as many
+    successful calls as are allowed at a time. The limiter also respects the remaining allowance that the provider reports.
 
     Parameters
     ----------
     concurrency
         Most calls at a time.
     requests_per_minute, tokens_per_minute
-        Most requests begun, and tokens counted, within any 60 seconds.
+        Most requests and most tokens within any 60 seconds.
     clock
-        Tells the time.
+        Clock to read and to wait on.
     """
 
     def __init__(
@@ -53,54 +53,57 @@ class Limiter:
         self._tokens_per_minute = tokens_per_minute
         self._clock = clock or RealClock()
         self._active = 0
-        self._begun: deque[Turn] = deque()
+        self._begun: deque[ActiveCall] = deque()
         self._not_before = 0.0
         self._slowdowns = 0
         self._allowance = Allowance()
-        self._allowance_of = Turn(float("-inf"), 0, 0)
+        self._allowance_of = ActiveCall(float("-inf"), 0, 0)
         self._told = 0.0
         self._freed = asyncio.Condition()
         self._entrance = asyncio.Lock()
 
     @property
     def allowed(self) -> int:
-        """Calls at a time that are allowed now."""
+        """Number of calls that are allowed at a time now."""
         return max(1, int(self._allowed))
 
     @contextlib.asynccontextmanager
-    async def turn(self, tokens: int = 0) -> AsyncIterator[Turn]:
-        """Wait until a call of so many tokens may begin, and hold its place until the block ends."""
+    async def acquire(self, tokens: int = 0) -> AsyncIterator[ActiveCall]:
+        """Wait until a call of this many tokens may begin, and count it as active until the block ends."""
         async with self._entrance:  # first come, first served
             async with self._freed:
                 await self._freed.wait_for(lambda: self._active < self.allowed)
+            # Asked again after each sleep: a call that ends meanwhile may change the limits in both directions.
             while (wait := self._wait(tokens)) > _INSTANT:
                 await self._clock.sleep(wait)
             self._active += 1
-            turn = Turn(self._clock.now(), tokens, self._slowdowns)
-            self._begun.append(turn)
+            call = ActiveCall(self._clock.now(), tokens, self._slowdowns)
+            self._begun.append(call)
         try:
-            yield turn
+            yield call
         finally:
             self._active -= 1
             async with self._freed:
                 self._freed.notify_all()
 
-    def succeeded(self, turn: Turn, tokens: int, allowance: Allowance | None = None) -> None:
-        """Note that a call was answered, with so many tokens, and what the provider says it still allows."""
-        turn.tokens = tokens
-        if allowance is not None and turn.started >= self._allowance_of.started:
-            self._allowance, self._allowance_of, self._told = allowance, turn, self._clock.now()
+    def succeeded(self, call: ActiveCall, tokens: int, allowance: Allowance | None = None) -> None:
+        """Record that a call was answered, its tokens, and the remaining allowance that the provider reports."""
+        call.tokens = tokens
+        # Replies arrive out of order. The allowance in the reply to an older call is out of date.
+        if allowance is not None and call.started >= self._allowance_of.started:
+            self._allowance, self._allowance_of, self._told = allowance, call, self._clock.now()
         self._allowed = min(self._most, self._allowed + 1 / self.allowed)
 
-    def slow_down(self, turn: Turn, pause: float) -> None:
-        """Note that the provider has had too much; nothing begins before the pause is over."""
+    def slow_down(self, call: ActiveCall, pause: float) -> None:
+        """Record that the provider is overloaded. No call begins before the pause is over."""
         self._not_before = max(self._not_before, self._clock.now() + pause)
-        if turn.slowdowns == self._slowdowns:
+        # Calls that were under way together fail together. Only the first of them halves the limit.
+        if call.slowdowns == self._slowdowns:
             self._slowdowns += 1
             self._allowed = max(1.0, self._allowed / 2)
 
     def _wait(self, tokens: int) -> float:
-        """Return the seconds until a call may begin, as far as is known now."""
+        """Return the seconds until a call may begin, as far as known now."""
         now = self._clock.now()
         while self._begun and self._begun[0].started + WINDOW <= now + _INSTANT:
             self._begun.popleft()
@@ -109,22 +112,22 @@ class Limiter:
             oldest = self._begun[len(self._begun) - self._requests_per_minute]
             wait = max(wait, oldest.started + WINDOW - now)
         if self._tokens_per_minute is not None and self._begun:
-            excess = sum(turn.tokens for turn in self._begun) + tokens - self._tokens_per_minute
-            for turn in self._begun:
+            excess = sum(call.tokens for call in self._begun) + tokens - self._tokens_per_minute
+            for call in self._begun:
                 if excess <= 0:
                     break
-                excess -= turn.tokens
-                wait = max(wait, turn.started + WINDOW - now)
+                excess -= call.tokens
+                wait = max(wait, call.started + WINDOW - now)
         return wait
 
     def _allowance_wait(self, tokens: int, now: float) -> float:
-        """Return the seconds until the provider allows a call; it may not have counted those begun since it was last heard."""
+        """Return the seconds until the provider allows a call. Its last report may not count the calls that began later."""
         if self._allowance == Allowance():
             return 0.0
-        since = [turn for turn in self._begun if turn.started > self._allowance_of.started]
+        since = [call for call in self._begun if call.started > self._allowance_of.started]
         waits = [0.0]
         if self._allowance.requests is not None:
             waits.append(self._allowance.requests.wait(len(since) + 1))
         if self._allowance.tokens is not None:
-            waits.append(self._allowance.tokens.wait(sum(turn.tokens for turn in since) + tokens))
+            waits.append(self._allowance.tokens.wait(sum(call.tokens for call in since) + tokens))
         return max(waits) - (now - self._told)

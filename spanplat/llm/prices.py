@@ -1,4 +1,4 @@
-"""What calls cost, by the price list of ``genai-prices``; a price that is not known is None, never 0."""
+"""Cost of calls, by the price list of ``genai-prices``. An unknown price is None, never 0."""
 
 import contextlib
 from decimal import Decimal
@@ -11,29 +11,29 @@ if TYPE_CHECKING:
     from genai_prices import Usage as ListedUsage
 
 BATCH_SHARE = Decimal("0.5")
-"""Both providers ask half the price for batches."""
+"""Share of the price for calls in a batch. Both providers charge half."""
 _MILLION = 1_000_000
 
 
 def cost_of(settings: ModelSettings, usage: Usage, model_version: str = "") -> float | None:
-    """Return what a call costs.
+    """Return the cost of a call.
 
     Parameters
     ----------
     settings
-        Of the model; its own ``price`` comes before the list. A server that the list does not know is taken for a gateway that asks
-        what the provider asks.
+        Settings of the model. Their ``price`` comes before the list. A server that is not in the list counts as a gateway with the
+        provider's prices.
     usage
         Tokens of the call.
     model_version
-        As reported; where the list does not have it, the name in the settings counts.
+        Version that the provider reports. If the list does not have it, the name in the settings counts.
 
     Returns
     -------
     float or None
-        US dollars; None where no list has the model's price.
+        US dollars, or None if the model's price is not known.
     """
-    if settings.provider == "overlap":
+    if settings.is_offline:
         return 0.0
     if settings.price is not None:
         price = settings.price

@@ -1,4 +1,4 @@
-"""What a run asks of a model provider, and what comes back."""
+"""Protocol of model providers: requests, replies, failures and batches."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,24 +24,24 @@ class Message:
 
 @dataclass(frozen=True)
 class Request:
-    """One question to a model: the item itself for offline annotators, the messages made of it for language models."""
+    """One request to a model. Offline annotators read the item itself, language models the messages made of it."""
 
     item: AskedItem
     messages: Sequence[Message] = ()
     schema: Mapping[str, Any] | None = None
-    """JSON Schema of the reply, where one is asked for."""
+    """JSON Schema of the reply, if the reply is to be JSON."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Sent as they stand."""
+    """Parameters that are sent unchanged."""
 
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens of one call, as the provider counts them."""
+    """Tokens of one call, as counted by the provider."""
 
     input_tokens: int = 0
-    """With those read from a cache."""
+    """Input tokens, including those read from a cache."""
     output_tokens: int = 0
-    """With those spent on reasoning."""
+    """Output tokens, including those of the reasoning."""
     reasoning_tokens: int = 0
     cached_tokens: int = 0
     """Input tokens read from a cache."""
@@ -49,24 +49,24 @@ class Usage:
 
 
 @dataclass(frozen=True)
-class Completion:
-    """What a provider answered to one request."""
+class ModelReply:
+    """Reply of a provider to one request."""
 
     text: str
-    """The reply's text, without the reasoning where the provider keeps it apart."""
+    """Text of the reply, without the reasoning if the provider separates it."""
     model_version: str
-    """As the provider reports it."""
+    """Version of the model, as the provider reports it."""
     response: Mapping[str, Any]
-    """As received."""
+    """Response as received."""
     reasoning: str = ""
     finish_reason: FinishReason = "stop"
     usage: Usage = Usage()
     latency: float = 0.0
     """Seconds."""
     allowance: Allowance | None = None
-    """What may still be asked, where the provider says so."""
+    """Remaining requests and tokens, if the provider reports them."""
     answers: Mapping[str, Any] = field(default_factory=dict)
-    """Answers about the whole item, from annotators that give them beside their reply."""
+    """Answers about the whole item, from annotators that give them separately from the text."""
 
 
 class CallFailed(SpanplatError):
@@ -75,16 +75,16 @@ class CallFailed(SpanplatError):
     Parameters
     ----------
     message
-        What happened, without any key.
+        Description of the failure, without any key.
     kind
-        ``status`` when the provider said so, ``unintelligible`` when what it sent is not its protocol, ``unreachable`` when it was not
-        reached, so that nobody has billed anything.
+        ``status`` if the provider reported an error, ``unintelligible`` if its response breaks the protocol, ``unreachable`` if there
+        was no connection, so that nothing can have been billed.
     status
-        HTTP status, of kind ``status``.
+        HTTP status, for kind ``status``.
     code
         The provider's own name for the problem.
     retry_after
-        Seconds after which the provider wants to be asked again.
+        Seconds that the provider asks to wait before a retry.
     """
 
     def __init__(
@@ -104,19 +104,19 @@ class CallFailed(SpanplatError):
 
 
 class Provider(Protocol):
-    """Something that annotates: a model behind an interface, or an offline baseline."""
+    """An annotator: a model behind an interface, or an offline baseline."""
 
     @property
     def name(self) -> str:
-        """Identify the annotator: provider, model and whatever else makes it this one."""
+        """Name that identifies the annotator, for example by provider and model."""
         ...
 
     def body(self, request: Request) -> dict[str, Any]:
-        """Return what `complete` sends, without any key; it is stored and hashed."""
+        """Return the body that `complete` sends, without any key. It is stored and hashed."""
         ...
 
-    async def complete(self, request: Request) -> Completion:
-        """Ask once.
+    async def complete(self, request: Request) -> ModelReply:
+        """Send a request once, without retries.
 
         Raises
         ------
@@ -132,22 +132,22 @@ class Provider(Protocol):
 
 @dataclass(frozen=True)
 class BatchState:
-    """How far a provider is with a batch of requests."""
+    """State of a batch of requests at the provider."""
 
     ended: bool
     """Whether its results can be fetched."""
     done: int = 0
     failed: int = 0
     error: str | None = None
-    """Why the batch as a whole came to nothing."""
+    """Reason why the batch as a whole failed."""
     is_too_large: bool = False
-    """Whether that is because the provider takes no more tokens at a time."""
+    """Whether it failed because it had more tokens than the provider takes at a time."""
     cancelling: bool = False
-    """Whether it is to stop, and has not yet."""
+    """Whether the provider is stopping it, and has not finished."""
 
 
 def batch_mark(key: str) -> str:
-    """Return what the ids of a batch's requests begin with, so that the batch can be known by its results.
+    """Return the prefix of the ids of a batch's requests. It identifies the batch by its results.
 
     >>> batch_mark("somewhere:17:0a1b:9f8e")
     '9f8e-'
@@ -156,66 +156,66 @@ def batch_mark(key: str) -> str:
 
 
 @dataclass(frozen=True)
-class HandedIn:
-    """A batch that was handed in, as far as is known, without the provider's answer being stored."""
+class SubmittedBatch:
+    """A batch that was probably submitted. The provider's answer was not stored."""
 
     key: str
     requests: int
-    """How many it holds."""
+    """Number of its requests."""
     since: datetime
-    """When it was about to be handed in."""
+    """Time just before it was submitted."""
     others: frozenset[str] = frozenset()
-    """The provider's ids of batches that are known to be others."""
+    """The provider's ids of other batches that are already known."""
 
     @property
     def mark(self) -> str:
-        """What the ids of its requests begin with."""
+        """Prefix of the ids of its requests."""
         return batch_mark(self.key)
 
     @property
     def earliest(self) -> datetime:
-        """When the provider can have made it at the earliest, for clocks differ."""
+        """Earliest time at which the provider can have created it. The two clocks may differ."""
         return self.since - CLOCKS_DIFFER
 
 
 @dataclass(frozen=True)
 class BatchSearch:
-    """What a search for a batch found."""
+    """Result of a search for a batch."""
 
     batch: str | None = None
-    """The provider's id of it."""
+    """The provider's id of the batch, if it was found."""
     unclear: bool = False
-    """Whether a batch is under way of which nobody can tell yet whether it is this one."""
+    """Whether a batch is under way that may be this one."""
 
 
 @runtime_checkable
 class BatchProvider(Provider, Protocol):
-    """A provider that also takes many requests at once, at a lower price and without a promise when."""
+    """A provider that also takes many requests at once, at a lower price and without a fixed time."""
 
     async def submit_batch(self, key: str, requests: Mapping[str, Request]) -> str:
-        """Hand in requests by id, and return the provider's id of the batch.
+        """Submit requests by id, and return the provider's id of the batch.
 
         Parameters
         ----------
         key
-            Names the batch, also at the provider where it can be named there.
+            Our name of the batch. It is sent if the provider stores names.
         requests
-            The requests, by ids of up to 64 letters, digits and hyphens that begin with the batch's mark.
+            Requests by id. An id has up to 64 letters, digits and hyphens, and begins with the batch's mark.
         """
         ...
 
-    async def find_batch(self, batch: HandedIn) -> BatchSearch:
-        """Look at the provider's for a batch whose id was lost."""
+    async def find_batch(self, batch: SubmittedBatch) -> BatchSearch:
+        """Search the provider for a batch whose id was lost."""
         ...
 
     async def batch_state(self, batch: str) -> BatchState:
-        """Tell how far a batch is."""
+        """Return the state of a batch."""
         ...
 
-    def batch_results(self, batch: str) -> AsyncIterator[tuple[str, Completion | CallFailed]]:
-        """Yield the results of a batch that has ended, by the requests' ids, in any order."""
+    def batch_results(self, batch: str) -> AsyncIterator[tuple[str, ModelReply | CallFailed]]:
+        """Yield the results of an ended batch with the ids of their requests, in any order."""
         ...
 
     async def cancel_batch(self, batch: str) -> None:
-        """Ask the provider to stop; what it has done by then can still be fetched."""
+        """Ask the provider to stop a batch. The results so far can still be fetched."""
         ...

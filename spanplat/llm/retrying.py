@@ -1,4 +1,4 @@
-"""What to do after a call that brought no reply: a decision, taken without doing anything."""
+"""Decision about a call without a reply: retry, give up, or stop the run. The caller carries it out."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,9 @@ from spanplat.llm.provider import CallFailed
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
 LONGEST_RETRY_AFTER = 600.0
-"""A provider that wants more patience than these seconds has run out of its quota."""
+"""Longest ``Retry-After``, in seconds, that a run waits for. A longer one means that a quota is used up."""
 
+# 409 is a conflict at the provider that a second attempt resolves; both SDKs retry it too.
 _PASSING = frozenset({408, 409, 429})
 _HOPELESS = {
     401: "the key is not valid: check the environment variable that it comes from, for the worker too",
@@ -20,13 +21,13 @@ _NO_CREDIT = frozenset({"insufficient_quota", "billing_error", "billing_hard_lim
 
 
 @dataclass(frozen=True)
-class AskAgain:
+class Retry:
     """Ask again after a pause."""
 
     pause: float
     """Seconds."""
     slow_down: bool = False
-    """Whether the provider has had too much: all others are to wait and slow down too."""
+    """Whether the provider is overloaded, so that all other calls have to wait and slow down too."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,12 @@ class GiveUp:
 
 @dataclass(frozen=True)
 class StopRun:
-    """End the run: every other item would meet the same."""
+    """End the run, because every other item would fail too."""
 
     reason: str
 
 
-Decision = AskAgain | GiveUp | StopRun
+Decision = Retry | GiveUp | StopRun
 
 
 def decide(failure: CallFailed, attempt: int, *, attempts: int, jitter: float) -> Decision:
@@ -52,20 +53,21 @@ def decide(failure: CallFailed, attempt: int, *, attempts: int, jitter: float) -
     Parameters
     ----------
     failure
-        What happened.
+        The failure.
     attempt
-        Which call of its item this was, counted from 1.
+        Number of the call of its item, counted from 1.
     attempts
-        Calls that an item gets.
+        Most calls of an item.
     jitter
-        A random number from 0 to 1, so that items that failed together do not come back together.
+        Random number from 0 to 1. Without it, items that failed together would be sent again together.
 
     Returns
     -------
-    AskAgain, GiveUp or StopRun
-        Passing trouble (408, 409, 429, 5xx, time-outs, lost connections, responses that are none) is tried again, after what
-        ``Retry-After`` says or pauses that double; what the provider refuses for good is not.
+    Retry, GiveUp or StopRun
+        Temporary failures (408, 409, 429, 5xx, time-outs, lost connections, broken responses) are retried after the time in
+        ``Retry-After``, or after pauses that double. Permanent failures are not retried.
     """
+    # A code comes before the status: an account without credit answers 429 too, and no pause helps it.
     status = failure.status
     if failure.code in _NO_CREDIT:
         return StopRun(f"{_HOPELESS[402]} ({failure})")
@@ -80,4 +82,4 @@ def decide(failure: CallFailed, attempt: int, *, attempts: int, jitter: float) -
         return GiveUp(str(failure) if attempts == 1 else f"{failure} (tried {attempt} times)")
     backoff = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (attempt - 1)) * (0.5 + jitter / 2)
     pause = backoff if failure.retry_after is None else failure.retry_after + jitter * min(1.0, backoff)
-    return AskAgain(pause, slow_down=status in (429, 529, 503))
+    return Retry(pause, slow_down=status in (429, 529, 503))

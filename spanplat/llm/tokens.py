@@ -1,4 +1,4 @@
-"""How many tokens a text has, roughly: enough to estimate a price without downloading a model's vocabulary."""
+"""Rough number of tokens of a text. It is enough to estimate a price without downloading a model's vocabulary."""
 
 from collections.abc import Iterable
 
@@ -7,18 +7,19 @@ from spanplat.llm.provider import Message
 PER_MESSAGE = 4
 """Tokens around each message."""
 CHARACTERS_PER_TOKEN = 3.6
-"""Of ASCII text; English prose has rather more, JSON and numbers rather fewer."""
+"""Characters per token of ASCII text. English prose has more, JSON and numbers have fewer."""
 
 
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens of a text: one for 3.6 ASCII characters, one for each other character.
 
-    Current tokenizers need about 4.2 English or 3 JSON characters a token, and about one token for a character of Chinese, Japanese
-    or Korean, so that the estimate errs on the side of more.
+    Current tokenizers have about 4.2 English characters or 3 JSON characters per token, and about one token per character of Chinese,
+    Japanese or Korean. The estimate tends to be too high.
 
     >>> estimate_tokens("It rains in Brno."), estimate_tokens("雨が降る"), estimate_tokens("")
     (5, 4, 0)
     """
+    # In whole numbers, because a division of floats could round a whole result up to the next number.
     ascii_characters = sum(character.isascii() for character in text)
     return -(-ascii_characters * 10 // round(CHARACTERS_PER_TOKEN * 10)) + len(text) - ascii_characters
 

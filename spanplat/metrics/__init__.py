@@ -1,4 +1,4 @@
-"""Agreement between span annotations, on plain arrays: nothing here knows campaigns, databases or the web.
+"""Measures of agreement between span annotations, on plain arrays. They do not depend on campaigns, databases or the web.
 
 >>> from spanplat.metrics import Comparison, char, gamma
 >>> pair = Comparison.of(reference=[[(285, 427, 0)]], hypothesis=[[(321, 427, 0)]], categories=["wrong"])
@@ -14,11 +14,13 @@ from spanplat.metrics.confusion import confusion
 from spanplat.metrics.count_correlation import count_correlation
 from spanplat.metrics.disagreement import ClusterType, cluster_spans
 from spanplat.metrics.false_positives import false_positives, perfect_outputs
+from spanplat.metrics.gamma_options import GammaOptions
 from spanplat.metrics.joint_report import gamma_report
 from spanplat.metrics.matched import exact, partial, partial_credit
-from spanplat.metrics.mathet import GammaOptions, gamma, gamma_of_annotators, s_empty
+from spanplat.metrics.mathet import gamma, gamma_of_annotators, s_empty
+from spanplat.metrics.measure import Measure, PrecisionRecall
 from spanplat.metrics.ratings import aggregate, cohen_kappa, judge_correlation, krippendorff_alpha, rating_correlation
-from spanplat.metrics.registry import MEASURES, Measure, measure_named
+from spanplat.metrics.registry import MEASURES, PRECISION_RECALL, RANKING_MEASURES, measure_named
 from spanplat.metrics.report import agreement_report
 from spanplat.metrics.resampling import bootstrap, permutation_test, rank_clusters
 from spanplat.metrics.result import Result
@@ -29,6 +31,8 @@ from spanplat.metrics.systems import ErrorWeights, system_ranking_agreement, sys
 
 __all__ = [
     "MEASURES",
+    "PRECISION_RECALL",
+    "RANKING_MEASURES",
     "BestWorst",
     "Choice",
     "ClusterType",
@@ -36,6 +40,7 @@ __all__ = [
     "ErrorWeights",
     "GammaOptions",
     "Measure",
+    "PrecisionRecall",
     "Result",
     "Span",
     "SpanSet",

@@ -1,6 +1,6 @@
 """Best alignments of two annotators: a maximum-weight matching for hard γ, a minimum-cost edge cover for soft γ.
 
-Both come down to one question. Left alone, a unit costs its *alone* cost; pairing two units saves the sum of their alone costs less
+Both are the same problem. A unit without a partner costs its *alone* cost. A pair of units saves the sum of their alone costs minus
 their dissimilarity. The best alignment is the matching that saves most.
 """
 
@@ -16,16 +16,17 @@ from spanplat.metrics.spans import BoolArray, FloatArray, IntArray
 from spanplat.metrics.units import Units
 
 SMALL = 6
-"""Up to this many units on the smaller side a batch of alignments is solved over subsets, beyond it one by one."""
+"""Largest number of units on the smaller side for solving a batch at once, over subsets. Larger problems are solved one by one."""
 CELLS = 1 << 21
-"""How many cells of dissimilarity matrices one batch may hold."""
+"""Largest number of cells of dissimilarity matrices in one batch."""
 
 
 class Dissimilarity(NamedTuple):
     """α, β and Δ∅ of the combined dissimilarity (Mathet et al. 2015, eq. 3 to 5).
 
-    As in pygamma-agreement 0.5.9, Δ∅ scales positions and sets the cost of a unit left alone, while a different category costs β.
-    At the usual Δ∅ = 1 this is the published formula; at other values it is the one whose figures others can reproduce.
+    As in pygamma-agreement 0.5.9, Δ∅ scales positions and is the cost of a unit without a partner. A different category costs β. With
+    the usual Δ∅ = 1 this is the published formula. With other values it is the formula of pygamma-agreement, so that others can
+    reproduce the figures.
     """
 
     alpha: float = 1.0
@@ -33,7 +34,7 @@ class Dissimilarity(NamedTuple):
     delta_empty: float = 1.0
 
     def __call__(self, left: tuple[FloatArray, ...], right: tuple[FloatArray, ...]) -> FloatArray:
-        """Dissimilarities of broadcast (start, end, category) arrays."""
+        """Return the dissimilarities of broadcast (start, end, category) arrays."""
         shift = np.abs(left[0] - right[0]) + np.abs(left[1] - right[1])
         extent = (left[1] - left[0]) + (right[1] - right[0])
         position = self.alpha * (shift / extent) ** 2
@@ -41,21 +42,21 @@ class Dissimilarity(NamedTuple):
         return cost
 
     def reach(self, ceiling: float) -> float:
-        """Bound the ends' shift of two units less dissimilar than this, as a multiple of their summed lengths."""
+        """Return the largest shift of two units that are less dissimilar than ``ceiling``, as a multiple of their summed lengths."""
         weight = self.alpha * self.delta_empty
         return math.sqrt(ceiling / weight) if weight else math.inf
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Costs:
-    """Total costs of the best hard and soft alignments, one per problem; not yet divided by the mean number of units."""
+    """Total costs of the best hard and soft alignments, one per problem. They are not divided by the mean number of units."""
 
     hard: FloatArray
     soft: FloatArray
 
 
 def best_pair_alignments(left: Units, right: Units, dissimilarity: Dissimilarity) -> Costs:
-    """Costs of the best alignments of two annotators on many outputs or samples.
+    """Compute the costs of the best alignments of two annotators on many outputs or samples.
 
     Parameters
     ----------
@@ -72,6 +73,7 @@ def best_pair_alignments(left: Units, right: Units, dissimilarity: Dissimilarity
     swap = left.counts < right.counts
     costs = Costs(np.empty(len(few)), np.empty(len(few)))
     rounded = _round_up(many)
+    # Problems of one shape are solved together. The longer side is padded to few distinct lengths, so that there are few shapes.
     kind = few * (rounded.max(initial=0) + 1) + rounded
     order = np.argsort(kind, kind="stable")
     borders = np.flatnonzero(np.diff(kind[order], prepend=-1, append=-1))
@@ -93,7 +95,7 @@ def _solve(
     shape: tuple[int, int],
     dissimilarity: Dissimilarity,
 ) -> tuple[FloatArray, FloatArray]:
-    """Solve problems of one shape: up to ``shape[0]`` units on the longer, exactly ``shape[1]`` on the shorter side."""
+    """Solve problems of one shape: up to ``shape[0]`` units on the longer side, exactly ``shape[1]`` on the shorter side."""
     alone = dissimilarity.delta_empty
     total = (sides[0].counts[problems] + sides[1].counts[problems]).astype(np.float64)
     if shape[1] == 0:
@@ -105,6 +107,7 @@ def _solve(
     apart = dissimilarity(tuple(column[:, :, None] for column in long), tuple(column[:, None, :] for column in short))
     apart[~there] = np.inf
     hard = alone * total - _most_saved(np.maximum(2 * alone - apart, 0.0))
+    # In a soft alignment a unit may join another unit's pair, so it never costs more alone than its smallest dissimilarity.
     alone_long = np.where(there, np.minimum(alone, apart.min(axis=2)), 0.0)
     alone_short = np.minimum(alone, apart.min(axis=1))
     saved = np.maximum(alone_long[:, :, None] + alone_short[:, None, :] - apart, 0.0)
@@ -115,7 +118,8 @@ def _solve(
 def _gather(
     problems: IntArray, sides: tuple[Units, Units], swap: BoolArray, *, long: bool, width: int
 ) -> tuple[tuple[FloatArray, ...], BoolArray]:
-    """Columns (start, end, category) of shape (problems, width) of the longer or shorter sides, and which cells are real."""
+    """Return the columns (start, end, category) of the longer or shorter sides, shape (problems, width), and a mask of real cells."""
+    # Padding cells are the unit [0, 1). `_solve` gives them an infinite dissimilarity.
     columns = [np.ones((len(problems), width)) for _ in range(3)]
     columns[0][:] = 0.0
     there = np.zeros((len(problems), width), dtype=bool)
@@ -133,7 +137,7 @@ def _gather(
 
 
 def _most_saved(saved: FloatArray) -> FloatArray:
-    """Find the most any matching saves, per problem; ``saved`` has shape (problems, long side, short side) and no negative entry."""
+    """Return the largest saving of a matching, per problem. ``saved``: shape (problems, long side, short side), not negative."""
     problems, long, short = saved.shape
     if short > SMALL:
         best = np.empty(problems)
@@ -141,9 +145,11 @@ def _most_saved(saved: FloatArray) -> FloatArray:
             rows, columns = scipy.optimize.linear_sum_assignment(matrix, maximize=True)
             best[number] = matrix[rows, columns].sum()
         return best
-    table = np.zeros((2,) * short + (problems,))  # most saved by the long side so far, per set of short units allowed
+    # Dynamic programming over subsets: the largest saving of the long units so far, for each set of allowed short units.
+    table = np.zeros((2,) * short + (problems,))
     weights = np.ascontiguousarray(saved.transpose(1, 2, 0))
     for unit in range(long):
+        # `before` keeps the savings without this unit, so that the unit is not used twice.
         before = table.copy() if short > 1 else table
         grown = table.copy() if short == 1 else table
         for other in range(short):
@@ -156,7 +162,7 @@ def _most_saved(saved: FloatArray) -> FloatArray:
 
 
 def _round_up(counts: IntArray) -> IntArray:
-    """Round up to few distinct sizes, so that few batches are needed: exact to 4, then steps of about a quarter."""
+    """Round up to few distinct sizes, so that few batches are needed: exact up to 4, then in steps of about a quarter."""
     step = np.maximum(1, 2 ** np.maximum(0, np.floor(np.log2(np.maximum(counts, 1))).astype(np.int64) - 2))
     rounded: IntArray = -(-counts // step) * step
     return rounded

@@ -1,7 +1,7 @@
-"""Best alignments of three and more annotators: groups of overlapping units are independent and searched exactly.
+"""Best alignments of three and more annotators. Groups of overlapping units are independent and are searched exactly.
 
-A unitary alignment joins at most one unit of every annotator. Leaving a unit alone costs Δ∅, so only alignments that save something
-are worth listing; units they link form groups that can be solved by themselves, see `spanplat.metrics.covering`.
+A unitary alignment joins at most one unit of every annotator. A unit without partners costs Δ∅, so only alignments that save
+something are listed. The units that they link form groups, and each group is solved separately, see `spanplat.metrics.covering`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -9,8 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+import scipy  # its parts load when they are used: those that are slow to load are needed for agreement alone
 
 from spanplat.errors import InvalidInput
 from spanplat.metrics.alignment import Costs, Dissimilarity
@@ -21,11 +20,11 @@ from spanplat.metrics.units import Units
 Found = TypeVar("Found")
 
 ALIGNMENTS_LIMIT = 4_000_000
-"""How many unitary alignments one batch may list."""
+"""Largest number of unitary alignments in one batch."""
 
 
 class _NearPairs(NamedTuple):
-    """Pairs of units near enough to share an alignment, sorted by left and right unit; ``first[u]`` is where those of ``u`` begin."""
+    """Pairs of units near enough to share an alignment, sorted by left and right unit. Those of unit ``u`` begin at ``first[u]``."""
 
     left: IntArray
     right: IntArray
@@ -34,19 +33,19 @@ class _NearPairs(NamedTuple):
 
     @property
     def keys(self) -> IntArray:
-        """One sorted number per pair, to look pairs up by."""
+        """Sorted numbers of the pairs, for looking up pairs."""
         return self.left * (len(self.first) - 1) + self.right
 
 
 class _Listing:
-    """Unitary alignments of one size: units by annotator, shape (m, size), summed dissimilarities, and each unit's part in them."""
+    """Unitary alignments of one size: units by annotator, shape (m, size), sums of dissimilarities, and the share of each unit."""
 
     def __init__(self, units: IntArray, total: FloatArray, per_unit: FloatArray) -> None:
         self.units, self.total, self.per_unit = units, total, per_unit
 
 
 def best_alignments(units: Units, n_annotators: int, dissimilarity: Dissimilarity) -> Costs:
-    """Costs of the best hard and soft alignments of any number of annotators.
+    """Compute the costs of the best hard and soft alignments of any number of annotators.
 
     Parameters
     ----------
@@ -65,7 +64,7 @@ def best_alignments(units: Units, n_annotators: int, dissimilarity: Dissimilarit
     Raises
     ------
     InvalidInput
-        When the annotators of a single problem marked the same places too often for all combinations to be listed.
+        If there are too many combinations of units in a single problem.
     """
     parts = _in_parts(units, n_annotators, lambda part: _best_costs(part, n_annotators, dissimilarity))
     return Costs(*(np.concatenate([getattr(costs, side) for _, costs in parts]) for side in ("hard", "soft")))
@@ -82,7 +81,7 @@ def best_hard_alignments(units: Units, n_annotators: int, dissimilarity: Dissimi
     Returns
     -------
     array of int, shape (alignments, n_annotators)
-        Positions of the aligned units; places a smaller alignment leaves free hold -1. Of equally good alignments it is one.
+        Positions of the aligned units. Free places of smaller alignments are -1. Of several equally good alignments, one is chosen.
 
     Raises
     ------
@@ -94,11 +93,11 @@ def best_hard_alignments(units: Units, n_annotators: int, dissimilarity: Dissimi
 
 
 class _TooManyError(Exception):
-    """A batch would list more than ``ALIGNMENTS_LIMIT`` unitary alignments."""
+    """Error: a batch would have more than ``ALIGNMENTS_LIMIT`` unitary alignments."""
 
 
 def _in_parts(units: Units, n_annotators: int, work: Callable[[Units], Found]) -> list[tuple[int, Found]]:
-    """Do some work on all problems at once, or on as many as can be listed; with each answer the position of its first unit."""
+    """Apply a function to all problems, in parts within the limit. Return the answers with the positions of their first units."""
     n_problems = len(units.counts) // n_annotators
     try:
         return [(0, work(units))]
@@ -108,6 +107,7 @@ def _in_parts(units: Units, n_annotators: int, work: Callable[[Units], Found]) -
                 f"γ over all annotators would have to weigh more than {ALIGNMENTS_LIMIT:,} combinations of units: too many "
                 "annotators marked the same places. Compare them in pairs instead (rule 'pairs'), or name fewer annotators."
             ) from error
+    # The number of alignments is known only after the attempt, so a part that is too large is halved and tried again.
     border = n_problems // 2 * n_annotators
     first, second = (units.select(rows) for rows in np.split(np.arange(len(units.counts)), [border]))
     behind = int(units.offsets[border])
@@ -143,11 +143,12 @@ def _best_partitions(units: Units, n_annotators: int, dissimilarity: Dissimilari
 def _unitary_alignments(
     units: Units, row: IntArray, n_annotators: int, dissimilarity: Dissimilarity
 ) -> tuple[list[IntArray], list[FloatArray]]:
-    """List the unitary alignments of two and more units that cost less than leaving any one of their units alone.
+    """List the unitary alignments of two and more units that become more expensive if any of their units is left out.
 
-    An alignment of t units costs (their dissimilarities + the pairs that involve nobody, at Δ∅ each) / P, with P = k (k - 1) / 2.
+    An alignment of t units costs (their dissimilarities + Δ∅ for each pair with an absent annotator) / P, with P = k (k - 1) / 2.
     """
     pairs_total = n_annotators * (n_annotators - 1) / 2
+    # The bound grows with the size. An alignment that is too expensive now may become useful with more units, up to this ceiling.
     ceiling = dissimilarity.delta_empty * (pairs_total + n_annotators - 1)
     near = _near_pairs(units, row, n_annotators, dissimilarity, ceiling)
     listing = _Listing(
@@ -170,7 +171,7 @@ def _unitary_alignments(
 def _near_pairs(
     units: Units, row: IntArray, n_annotators: int, dissimilarity: Dissimilarity, ceiling: float
 ) -> _NearPairs:
-    """List the pairs of units of different annotators of one problem that are near enough to share an alignment."""
+    """List the pairs of units of different annotators in one problem that are near enough to share an alignment."""
     pairs = _pairs_within_reach(units, row, n_annotators, dissimilarity.reach(ceiling))
     left, right = (np.concatenate(side) for side in zip(*pairs, strict=True))
     columns = (units.start, units.end, units.category.astype(np.float64))
@@ -183,10 +184,10 @@ def _near_pairs(
 def _pairs_within_reach(
     units: Units, row: IntArray, n_annotators: int, reach: float
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """List, for every annotator but the first, the pairs with units of annotators before, leaving out those too far apart.
+    """List the pairs of each annotator's units with units of earlier annotators, without those that are too far apart.
 
-    The ends of two units differ by at least as much as the sums of their starts and ends do, so a unit's partners have such sums in
-    a window around its own.
+    The shift of two units is at least the difference between their sums of start and end. So the partners of a unit have sums in a
+    window around its own sum.
     """
     problem, annotator = row // n_annotators, row % n_annotators
     length = units.end - units.start
@@ -195,7 +196,7 @@ def _pairs_within_reach(
     middle = units.start + units.end
     middle = middle - middle.min(initial=np.inf)
     width = middle.max(initial=0.0) + 1
-    within = reach * (length + longest[problem]) + 1  # one more, for rounding
+    within = reach * (length + longest[problem]) + 1  # 1 is added because of rounding
     from_, to = np.maximum(middle - within, 0), np.minimum(middle + within, width - 1)
     for other in range(1, n_annotators):
         theirs, mine = np.flatnonzero(annotator == other), np.flatnonzero(annotator < other)
@@ -208,13 +209,13 @@ def _pairs_within_reach(
 
 
 def _ranges(first: IntArray, number: IntArray) -> IntArray:
-    """Count up from every ``first``, ``number`` times each."""
+    """Return ``number`` consecutive integers from each ``first``, concatenated."""
     counted: IntArray = np.arange(number.sum()) + np.repeat(first - (np.cumsum(number) - number), number)
     return counted
 
 
 def _extend(listing: _Listing, near_pairs: _NearPairs, ceiling: float) -> _Listing:
-    """Add one unit of a later annotator to every alignment, wherever it is near all the others."""
+    """Extend every alignment by each unit of a later annotator that is near all its units."""
     last = listing.units[:, -1]
     first = near_pairs.first
     number = first[last + 1] - first[last]
@@ -222,6 +223,7 @@ def _extend(listing: _Listing, near_pairs: _NearPairs, ceiling: float) -> _Listi
         raise _TooManyError
     grown = np.repeat(np.arange(len(last)), number)
     pair = _ranges(first[last], number)
+    # A cheap test first: it removes most candidates before the lookups for the other units.
     likely = listing.per_unit[grown, -1] + near_pairs.apart[pair] < ceiling
     grown, pair = grown[likely], pair[likely]
     added, to_added = near_pairs.right[pair], near_pairs.apart[pair]
@@ -253,18 +255,18 @@ def _list_groups(
 
 
 class _ListedAlignments:
-    """Unitary alignments worth their cost, and the groups of units they link, each of which is a problem by itself.
+    """Useful unitary alignments, and the groups of units that they link. Each group is a separate problem.
 
     Parameters
     ----------
     members : sequence of array of int, each of shape (alignments, size)
         The units of the alignments, by size.
     costs : sequence of array of float
-        What they cost.
+        Costs of the alignments.
     middle : array of float, shape (units,)
-        Where the units stand in the text.
+        Positions of the units in the text.
     alone : float
-        Cost of a unit left alone.
+        Cost of a unit without partners.
     """
 
     def __init__(
@@ -275,30 +277,30 @@ class _ListedAlignments:
         self.units: IntArray = np.concatenate(
             [np.pad(block, ((0, 0), (0, most - block.shape[1])), constant_values=n_units) for block in members]
         )
-        """Their units; the number of units where there is none, shape (alignments, largest size)."""
+        """Units of the alignments, shape (alignments, largest size). Free places have the number of units."""
         self.cost, self.alone = np.concatenate(costs), alone
         others = self.units[:, 1:]
         real = others < n_units
         links = np.repeat(self.units[:, 0], real.sum(axis=1)), others[real]
-        linked = coo_array((np.ones(len(links[0]), dtype=np.int8), links), shape=(n_units, n_units))
-        self.group = connected_components(linked, directed=False)[1].astype(np.int64)
+        linked = scipy.sparse.coo_array((np.ones(len(links[0]), dtype=np.int8), links), shape=(n_units, n_units))
+        self.group = scipy.sparse.csgraph.connected_components(linked, directed=False)[1].astype(np.int64)
         self.size = np.bincount(self.group)
         self.first_unit = np.zeros(len(self.size), dtype=np.int64)
-        """A unit of each group."""
+        """One unit of each group."""
         self.first_unit[self.group] = np.arange(n_units)
         self.of_group = self.group[self.units[:, 0]]
         self.gain = (1 + real.sum(axis=1)) * alone - self.cost
         from_left = np.lexsort((middle, self.group))
         of_unit = self.group[from_left]
-        # Units are counted from left to right, so that neighbours in the text have neighbouring places.
+        # Units are numbered from left to right: the search in `covering` needs neighbours in the text to have neighbouring numbers.
         self.place = np.empty(n_units + 1, dtype=np.int64)
         self.place[from_left] = np.arange(n_units) - np.searchsorted(of_unit, of_unit, side="left")
 
     def saved(self, *, exact: bool) -> FloatArray:
-        """Find what the best alignment of every group saves over leaving every unit alone.
+        """Compute the saving of the best alignment of each group, compared with leaving every unit alone.
 
-        Any two alignments of a group of at most three units share a unit: the best one is the answer. For soft alignments two may
-        still both be worth their cost, so only groups of two are so simple.
+        In a group of at most three units any two alignments share a unit, so the best single alignment is the answer. A soft alignment
+        may take both, so this is true only for groups of two units.
         """
         simple = self.size[self.of_group] <= (3 if exact else 2)
         saved = np.zeros(len(self.size))
@@ -310,7 +312,7 @@ class _ListedAlignments:
         return saved
 
     def partition(self) -> IntArray:
-        """Choose the alignments of the best hard alignment of every group."""
+        """Return the unitary alignments in the best hard alignment of every group."""
         chosen = []
         for number, sets, places in self._problems(np.arange(len(self.cost))):
             taken = cheapest_partition(places, self.cost[sets], int(self.size[number]), self.alone)
@@ -318,7 +320,7 @@ class _ListedAlignments:
         return np.concatenate(chosen)
 
     def _problems(self, alignments: IntArray) -> Iterator[tuple[int, IntArray, IntArray]]:
-        """Yield the groups of these alignments: number, alignments, and the places of their units among the group's."""
+        """Yield the groups of these alignments: the number, the alignments, and the places of their units in the group."""
         order = alignments[np.argsort(self.of_group[alignments], kind="stable")]
         borders = np.flatnonzero(np.diff(self.of_group[order], prepend=-1, append=-1)).tolist() if len(order) else []
         for low, high in pairwise(borders):

@@ -1,4 +1,4 @@
-"""γ-cat and γ-k (Mathet 2017): agreement on categories where units are aligned, over all categories or for one of them."""
+"""γ-cat and γ-k (Mathet 2017): agreement on the categories of aligned units, over all categories or for one category."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,15 +9,17 @@ import numpy as np
 
 from spanplat.metrics.alignment import Dissimilarity
 from spanplat.metrics.alignment_many import best_hard_alignments
+from spanplat.metrics.gamma_options import GammaOptions
 from spanplat.metrics.matching import MatchingProblem
-from spanplat.metrics.mathet import GammaOptions, chance_corrected, has_two
+from spanplat.metrics.mathet import chance_corrected, has_two
+from spanplat.metrics.measure import Explanation, MeanOverOutputs
 from spanplat.metrics.result import Result
 from spanplat.metrics.sampling import draw
 from spanplat.metrics.spans import BoolArray, Comparison, FloatArray, IntArray, SpanSet, sum_by
 from spanplat.metrics.units import Units, fit, units_of
 
 OUTPUTS_AT_ONCE = 512
-"""How many outputs are aligned at once (bounds memory)."""
+"""Largest number of outputs that are aligned at once. It bounds memory."""
 
 
 class _AlignedPairs(NamedTuple):
@@ -29,7 +31,7 @@ class _AlignedPairs(NamedTuple):
     weight: FloatArray
 
     def disorder(self, n_problems: int, category: int | None) -> FloatArray:
-        """Weighted share of pairs with different categories, per problem; NaN where no pair counts."""
+        """Return the weighted share of pairs with different categories, per problem; NaN if no pair counts."""
         counted: BoolArray = np.ones(len(self.problem), dtype=bool)
         if category is not None:
             counted = (self.left == category) | (self.right == category)
@@ -57,7 +59,7 @@ class CategorialAgreement:
 
 
 def gamma_cat(pair: Comparison, options: GammaOptions | None = None) -> CategorialAgreement:
-    """Agreement of two annotators on categories, given where units are aligned (Mathet 2017, section 4.2).
+    """Compute the agreement of two annotators on the categories of aligned units (Mathet 2017, section 4.2).
 
     Parameters
     ----------
@@ -82,21 +84,21 @@ def gamma_cat(pair: Comparison, options: GammaOptions | None = None) -> Categori
 def gamma_cat_of_annotators(
     annotators: Sequence[SpanSet], categories: Sequence[str], options: GammaOptions | None = None
 ) -> CategorialAgreement:
-    """Agreement of two or more annotators on categories, given where units are aligned (Mathet 2017, section 4.2).
+    """Compute the agreement of two or more annotators on the categories of aligned units (Mathet 2017, section 4.2).
 
-    Over the pairs of units in the best hard alignment, the disorder is the mean of [categories differ], each pair weighted by
-    max(0, 1 - d_position) / (n - 1) for the n units of its unitary alignment, so that an alignment of many units does not count for
-    its number of pairs. Chance comes from the same random samples as for γ. γ-k counts only the pairs in which at least one unit
-    has category k. Units left alone say nothing about categories and are not counted.
+    The disorder is the weighted mean of [categories differ] over the pairs of units in the best hard alignment. A pair has the weight
+    max(0, 1 - d_position) / (n - 1), where n is the number of units in its unitary alignment, so that the weight of an alignment does
+    not grow with its number of pairs. The expected disorder comes from the same random samples as for γ. γ-k counts only the pairs in
+    which at least one unit has category k. Units without partners do not count.
 
     Parameters
     ----------
     annotators : sequence of SpanSet
-        Two or more, on the same outputs, in the order the sampler draws them.
+        Two or more annotators on the same outputs, in the order in which the sampler draws them.
     categories : sequence of str
-        Names of all categories; span categories are positions in it.
+        Names of all categories. Span categories are positions in it.
     options : GammaOptions, optional
-        α, β, Δ∅, samples and seed. A wanted precision does not change the number of samples here.
+        α, β, Δ∅, samples and seed. The precision does not change the number of samples here.
 
     Returns
     -------
@@ -123,6 +125,7 @@ def gamma_cat_of_annotators(
         for row, category in enumerate(choices):
             observed = seen.disorder(len(chunk), category)
             by_sample = chance.disorder(len(chunk) * options.n_samples, category).reshape(len(chunk), -1)
+            # A sample may have no aligned pair of these categories. The mean is over the samples that have one.
             usable = ~np.isnan(by_sample)
             total, number = np.where(usable, by_sample, 0.0).sum(axis=1), usable.sum(axis=1)
             expected = np.divide(total, number, out=np.full(len(chunk), np.nan), where=number > 0)
@@ -132,7 +135,7 @@ def gamma_cat_of_annotators(
 
 
 def _aligned(units: Units, width: int, dissimilarity: Dissimilarity) -> _AlignedPairs:
-    """Align the ``width`` rows of every problem, and list the pairs of units aligned with each other."""
+    """Align the ``width`` rows of every problem. Return the pairs of aligned units."""
     if width == 2:
         left, right = _pair_alignments(units, dissimilarity)
         members = np.full(len(left), 2)
@@ -146,13 +149,14 @@ def _aligned(units: Units, width: int, dissimilarity: Dissimilarity) -> _Aligned
         members = np.concatenate([number[there] for there in real])
     problem = np.repeat(np.arange(len(units.counts)), units.counts)[left] // width
     categories = units.category[left], units.category[right]
+    # The weight depends on the position alone, so all units get the same category here.
     columns = (units.start, units.end, np.zeros(len(units.start)))
     position = dissimilarity(tuple(column[left] for column in columns), tuple(column[right] for column in columns))
     return _AlignedPairs(problem, *categories, np.maximum(0.0, 1.0 - position) / (members - 1))
 
 
 def _pair_alignments(units: Units, dissimilarity: Dissimilarity) -> tuple[IntArray, IntArray]:
-    """Align the two rows of every problem: the units paired with each other."""
+    """Align the two rows of every problem. Return the units of each pair."""
     counts = units.counts.reshape(-1, 2)
     first = units.offsets[:-1].reshape(-1, 2)
     problem = np.repeat(np.arange(len(counts)), counts[:, 0])
@@ -181,3 +185,20 @@ def _result(values: FloatArray, options: GammaOptions) -> Result:
         undefined={} if len(defined) else {"mean": reason},
         per_output={"gamma_cat": values},
     )
+
+
+GAMMA_CAT = MeanOverOutputs(
+    name="gamma_cat",
+    title="γ-cat",
+    explanation=Explanation(
+        "Agreement on categories where spans are aligned, compared with chance.",
+        "Spans without a counterpart.",
+    ),
+    source="Mathet 2017",
+    compute=lambda pair: gamma_cat(pair).overall,
+    values=lambda pair, _softs, options: [gamma_cat(pair, options).overall.per_output["gamma_cat"]],
+    bounds=(float("-inf"), 1.0),
+    why_undefined="on no output are spans aligned",
+    has_soft=False,
+    ranks=False,
+)

@@ -1,22 +1,19 @@
 """Precision, recall and F1 over characters."""
 
-from typing import Literal
-
 import numpy as np
 
 from spanplat.errors import InvalidInput
+from spanplat.metrics.measure import Empty, Explanation, PrecisionRecall
 from spanplat.metrics.result import Result
-from spanplat.metrics.scores import Average, Counts, prf_result
+from spanplat.metrics.scores import Average, ScoreCounts, prf_result
 from spanplat.metrics.spans import Comparison, FloatArray, IntArray, SpanSet, sum_by
 
-Empty = Literal["include", "skip"]
 
+def char_counts(pair: Comparison, *, soft: bool = False, binary: bool = False) -> ScoreCounts:
+    """Count the common characters and the marked characters, per output.
 
-def char_counts(pair: Comparison, *, soft: bool = False, binary: bool = False) -> Counts:
-    """Characters in common and characters marked, per output.
-
-    With ``c_h(i)`` and ``c_r(i)`` the numbers of spans covering character ``i`` (of one category, unless ``soft``), the overlap is
-    the sum of ``min(c_h(i), c_r(i))``.
+    ``c_h(i)`` and ``c_r(i)`` are the numbers of spans of the two sides that cover character ``i`` (of one category, unless ``soft``).
+    The overlap is the sum of ``min(c_h(i), c_r(i))``.
 
     Parameters
     ----------
@@ -27,8 +24,8 @@ def char_counts(pair: Comparison, *, soft: bool = False, binary: bool = False) -
 
     Returns
     -------
-    Counts
-        In characters.
+    ScoreCounts
+        The unit is characters.
     """
     both = pair.without_categories() if soft else pair
     group, length, covering_hypothesis, covering_reference = _covered_stretches(both.hypothesis, both.reference)
@@ -37,13 +34,13 @@ def char_counts(pair: Comparison, *, soft: bool = False, binary: bool = False) -
     common = sum_by(group, np.minimum(covering_hypothesis, covering_reference) * length, pair.n_outputs)
     hypothesis = sum_by(group, covering_hypothesis * length, pair.n_outputs)
     reference = sum_by(group, covering_reference * length, pair.n_outputs)
-    return Counts(common, hypothesis, common, reference)
+    return ScoreCounts(common, hypothesis, common, reference)
 
 
 def char(
     pair: Comparison, *, soft: bool = False, average: Average = "micro", empty: Empty = "include", by: str | None = None
 ) -> Result:
-    """Precision, recall and F1 over characters (Kasner et al. 2025; soft and with empty outputs it is the WMT25 measure).
+    """Compute precision, recall and F1 over characters (Kasner et al. 2025; soft and with empty outputs it is the WMT25 measure).
 
     Parameters
     ----------
@@ -54,9 +51,9 @@ def char(
     average : {"micro", "macro", "macro_f_of_means", "strata"}
         See `spanplat.metrics.scores.score`.
     empty : {"include", "skip"}
-        ``skip`` leaves out outputs where either side marked nothing.
+        ``skip`` leaves out outputs without spans on one side or both.
     by : str, optional
-        Which of the comparison's strata ``average="strata"`` averages over.
+        Name of the comparison's grouping for ``average="strata"``.
 
     Returns
     -------
@@ -78,7 +75,7 @@ def char(
 def char_binary(
     pair: Comparison, *, soft: bool = False, average: Average = "micro", empty: Empty = "include", by: str | None = None
 ) -> Result:
-    """As `char`, but a character counts once however many spans cover it (WMT23 and WMT24).
+    """Compute `char` with each character counted once, even if several spans cover it (WMT23 and WMT24).
 
     Parameters
     ----------
@@ -100,7 +97,7 @@ def char_binary(
 
 
 def compared_outputs(pair: Comparison, empty: Empty) -> IntArray:
-    """Positions of the outputs that count: all, or with ``skip`` only those on which both sides marked something."""
+    """Return the positions of the outputs that count: all, or with ``skip`` only those with spans on both sides."""
     if empty == "include":
         return np.arange(pair.n_outputs)
     if empty == "skip":
@@ -109,7 +106,7 @@ def compared_outputs(pair: Comparison, empty: Empty) -> IntArray:
 
 
 def char_f1(pair: Comparison, *, soft: bool = False, empty: Empty = "include") -> float | None:
-    """Compute the micro-averaged F1 of `char`; ``None`` when no output is compared."""
+    """Compute the micro-averaged F1 of `char`, or ``None`` if no output is compared."""
     return char(pair, soft=soft, empty=empty).f1
 
 
@@ -130,7 +127,8 @@ def _char_result(
 
 
 def _covered_stretches(hypothesis: SpanSet, reference: SpanSet) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
-    """Sweep over the borders of all spans: output, length and covering spans of either side for each stretch between borders."""
+    """Sweep over the borders of all spans. Return the output, length and numbers of covering spans of each part between borders."""
+    # One sort over all outputs: the key has the output, the side of the text and the category before the position.
     sides = (hypothesis, reference)
     width = 1 + max(int(spans.end.max(initial=0)) for spans in sides)
     categories = 1 + max(int(spans.category.max(initial=0)) for spans in sides)
@@ -145,6 +143,49 @@ def _covered_stretches(hypothesis: SpanSet, reference: SpanSet) -> tuple[IntArra
     key = np.concatenate(keys)
     order = np.argsort(key, kind="stable")
     key, covering = key[order], np.concatenate(steps)[order].cumsum(axis=0)
+    # Parts between two texts have a length without meaning. No span covers them, so they add nothing.
     length = np.diff(key, append=key[-1:]).astype(np.float64)
     output: IntArray = key // (width * categories * text_sides)
     return output, length, covering[:, 0], covering[:, 1]
+
+
+CHAR = PrecisionRecall(
+    name="char",
+    title="Character F1",
+    row_title="characters, with multiplicity",
+    explanation=Explanation(
+        "Characters marked by both sides, each as often as it was marked, over all characters marked. What the cards show.",
+        "How many spans the characters belong to: one long span counts as much as several short ones.",
+    ),
+    explanations={
+        "hard": Explanation(
+            "How much of the marked text both sides marked with the same category, counted in characters and pooled over all outputs. "
+            "Precision: the share of the hypothesis’s characters that the reference has too. Recall: the other way round. "
+            "F1: their harmonic mean.",
+            "How many spans the characters belong to: one long span counts as much as several short ones of the same total length.",
+        ),
+        "soft": Explanation(
+            "The same without asking for the same category: did both sides see a problem at the same place?",
+            "What kind of problem it is. The difference to the figure with categories (Δ) is what disagreement about categories "
+            "costs.",
+        ),
+    },
+    source="Kasner et al. 2025; soft with empty outputs: WMT25",
+    compute=char,
+    counts=lambda pair, options: char_counts(pair, soft=options.soft),
+    unit="characters",
+)
+
+CHAR_BINARY = PrecisionRecall(
+    name="char_binary",
+    title="Character F1 counting each character once",
+    row_title="characters, each once",
+    explanation=Explanation(
+        "The same with every character counted once, however many spans of a side cover it.",
+        "That a side marked a place several times.",
+    ),
+    source="WMT23 and WMT24",
+    compute=char_binary,
+    counts=lambda pair, options: char_counts(pair, soft=options.soft, binary=True),
+    unit="characters",
+)

@@ -8,7 +8,7 @@ from spanplat.errors import InvalidInput
 
 
 class Choice(NamedTuple):
-    """One judgement on two systems' outputs of one example: who was shown, and who won (``None`` for a tie)."""
+    """One judgement on two systems' outputs of one example: the shown systems, and the winner (``None`` for a tie)."""
 
     example: str
     first: str
@@ -18,7 +18,7 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WinRate:
-    """How a system fared: a tie counts as half a win."""
+    """Wins, ties and losses of a system. A tie counts as half a win."""
 
     wins: int
     ties: int
@@ -26,7 +26,7 @@ class WinRate:
 
     @property
     def rate(self) -> float:
-        """(wins + ties / 2) / comparisons."""
+        """Win rate: (wins + ties / 2) / comparisons."""
         return (self.wins + self.ties / 2) / (self.wins + self.ties + self.losses)
 
 
@@ -41,12 +41,12 @@ def win_rates(choices: Sequence[Choice]) -> dict[str, WinRate]:
     Returns
     -------
     dict of str to WinRate
-        In the order the systems first appear.
+        The systems are in the order of their first choice.
 
     Raises
     ------
     InvalidInput
-        When a winner was not among the systems shown.
+        If a winner is not one of the shown systems.
 
     Examples
     --------
@@ -67,12 +67,12 @@ def win_rates(choices: Sequence[Choice]) -> dict[str, WinRate]:
 
 
 def majority_votes(choices: Sequence[Choice]) -> list[Choice]:
-    """Merge several judgements on the same example and systems into one; without a strict majority it is a tie.
+    """Merge several judgements on the same example and systems into one. Without a strict majority it is a tie.
 
     Parameters
     ----------
     choices : sequence of Choice
-        Judgements; the order in which the two systems were shown does not matter.
+        Judgements. The order in which the two systems were shown does not matter.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def majority_votes(choices: Sequence[Choice]) -> list[Choice]:
 
 
 class BestWorst(NamedTuple):
-    """One judgement of best-worst scaling: the systems shown, the best and the worst of them."""
+    """One judgement of best-worst scaling: the shown systems, the best and the worst of them."""
 
     shown: tuple[str, ...]
     best: str
@@ -110,7 +110,7 @@ def best_worst_scores(judgements: Sequence[BestWorst]) -> dict[str, float]:
     Parameters
     ----------
     judgements : sequence of BestWorst
-        Who was shown together, and who was best and worst.
+        The systems shown together, the best and the worst.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def best_worst_scores(judgements: Sequence[BestWorst]) -> dict[str, float]:
     Raises
     ------
     InvalidInput
-        When best or worst were not shown, or are the same.
+        If best or worst were not shown, or if they are the same.
 
     Examples
     --------

@@ -1,48 +1,47 @@
-"""The cheapest way to cover units by more sets than can be searched: a linear program over a growing part of them.
+"""Cheapest cover of units by very many sets: a linear program with column generation.
 
-The program starts with a few cheap sets for every unit. Its solution prices every unit; a set that costs less than its units' prices
-could lower the total, so the cheapest of those join, until there is none left (column generation). The prices then bound the total
-from below, and mostly the solution is whole-numbered already and therefore the answer. Where it is not, it is so in a few places: no
-better answer can contain a set whose cost exceeds its units' prices by more than the distance between that bound and a whole-numbered
-solution, so the units fall into small groups, and only those with sets taken in part go to an integer program.
+The program starts with a few cheap sets for every unit. Its solution gives every unit a price. A set that costs less than the prices
+of its units could lower the total, so the cheapest of these sets are added, until there are none. The prices are then a lower bound
+for the total. The solution is usually integral, and then it is the answer. Otherwise only a few places are fractional. A better
+solution cannot contain a set whose cost exceeds the prices of its units by more than the gap between the bound and an integral
+solution. Without these sets the units form small groups, and only the groups with fractional sets go to an integer program.
 """
 
 from typing import NamedTuple
 
 import highspy
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+import scipy  # its parts load when they are used: those that are slow to load are needed for agreement alone
 
 from spanplat.errors import SpanplatError
 from spanplat.metrics.spans import BoolArray, FloatArray, IntArray
 
 FIRST_SETS = 8
-"""How many sets of every unit the program starts with."""
+"""Number of sets per unit at the start."""
 MORE_SETS = 8
-"""How many sets of every unit join at a time."""
+"""Number of sets per unit that are added in one round."""
 MOST_WEIGHED = 4_000
-"""How many sets are looked at for that, the cheapest of all."""
+"""Largest number of candidates in one round. The cheapest are taken."""
 PRICE_TOLERANCE = 1e-9
-"""By how much a set must undercut its units' prices to join."""
+"""Smallest difference between prices and cost for a set to be added."""
 WHOLE = 1e-6
-"""How far from 0 and 1 a variable may lie to count as whole."""
+"""Tolerance for a variable to count as integral."""
 FIRST_GAP = 0.002
-"""How far above their units' prices sets may cost to be weighed in the first integer program, and ..."""
+"""Largest cost above the prices for a set in the first integer program."""
 WIDENING = 8
-"""... how many times as far in the next one."""
+"""Factor by which this limit grows at most for the next integer program."""
 
 SOLVER_OPTIONS: dict[str, bool | float | str] = {
     "output_flag": False,
     "threads": 1,
     "presolve": "off",
     "mip_rel_gap": 0.0,
-    "mip_heuristic_run_feasibility_jump": False,  # takes longer than solving what is left here
+    "mip_heuristic_run_feasibility_jump": False,  # takes longer than solving these small programs
 }
 
 
 class Cover(NamedTuple):
-    """What a cover costs, and its sets."""
+    """Cost of a cover, and its sets."""
 
     cost: float
     sets: IntArray
@@ -54,9 +53,9 @@ def cheapest_cover_of_many(members: IntArray, cost: FloatArray, n_units: int, *,
     Parameters
     ----------
     members : array of int, shape (sets, size)
-        The units of every set; places a smaller set leaves free hold ``n_units``. Every unit has a set of its own.
+        The units of every set. Free places of smaller sets are ``n_units``. Every unit has a set of its own.
     cost : array of float, shape (sets,)
-        What the sets cost, none negative.
+        Costs of the sets, not negative.
     n_units : int
         Number of units.
     exact : bool
@@ -76,8 +75,9 @@ def cheapest_cover_of_many(members: IntArray, cost: FloatArray, n_units: int, *,
     program = _Program(members, cost, n_units, exact=exact)
     size = _summed(np.append(np.ones(n_units), 0.0), members)
     taken: BoolArray = size == 1
+    # With the sets of single units the program always has a solution.
     program.add(np.flatnonzero(taken))
-    share = np.full(n_units + 1, np.inf)  # the least each unit can cost: its cheapest share of any set
+    share = np.full(n_units + 1, np.inf)  # lower bound for the cost of each unit: its cheapest share of a set
     np.minimum.at(share, members, (cost / size)[:, None])
     share[n_units] = 0.0
     excess = cost - _summed(share, members)
@@ -98,7 +98,8 @@ def cheapest_cover_of_many(members: IntArray, cost: FloatArray, n_units: int, *,
 
 
 def _summed(values: FloatArray, members: IntArray) -> FloatArray:
-    """Sum the values of every set's units, place after place, which is faster than along the short rows."""
+    """Return the sum of the values of each set's units."""
+    # Column by column, which is faster than `sum(axis=1)` over short rows.
     total = values[members[:, 0]]
     for place in range(1, members.shape[1]):
         total += values[members[:, place]]
@@ -106,11 +107,11 @@ def _summed(values: FloatArray, members: IntArray) -> FloatArray:
 
 
 def _repaired(program: "_Program", excess: FloatArray, *, alone: BoolArray) -> Cover:
-    """Turn the program's solution, taken in part, into the cheapest whole-numbered one.
+    """Turn a fractional solution of the program into the cheapest integral one.
 
-    Every solution costs the program's total and what its sets cost above their units' prices, or more. So sets far above them can be
-    left out, and the others link units into groups. Where the program took every set of a group whole, nothing is better; the rest is
-    a small integer program. If that costs more than the least left out would, more sets are let in.
+    A solution costs at least the program's total plus the costs of its sets above the prices. So sets far above the prices can be left
+    out. The other sets link units to groups. If the program took every set of a group whole, this part is optimal. The other groups
+    form a small integer program. If its solution is further above the total than the limit, sets up to a higher limit are included.
     """
     members, cost, n_units = program.members, program.cost, program.n_units
     gap = FIRST_GAP
@@ -136,17 +137,17 @@ def _repaired(program: "_Program", excess: FloatArray, *, alone: BoolArray) -> C
 
 
 def _linked(members: IntArray, n_units: int) -> IntArray:
-    """Tell which group each unit is in: sets link their units."""
+    """Return the group of each unit. Units of one set are in one group."""
     others = members[:, 1:]
     real = others < n_units
     links = np.repeat(members[:, 0], real.sum(axis=1)), others[real]
-    graph = coo_array((np.ones(len(links[0]), dtype=np.int8), links), shape=(n_units, n_units))
-    groups: IntArray = connected_components(graph, directed=False)[1]
+    graph = scipy.sparse.coo_array((np.ones(len(links[0]), dtype=np.int8), links), shape=(n_units, n_units))
+    groups: IntArray = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
     return groups
 
 
 class _Program:
-    """A set partitioning or covering program that keeps its solution while sets join it."""
+    """Set partitioning or set covering program that keeps its solution while sets are added."""
 
     def __init__(self, members: IntArray, cost: FloatArray, n_units: int, *, exact: bool) -> None:
         self.members, self.cost, self.n_units, self.exact = members, cost, n_units, exact
@@ -160,7 +161,7 @@ class _Program:
         self.solver.addRows(n_units, np.ones(n_units), most, 0, starts, nothing, np.zeros(0))
 
     def add(self, sets: IntArray) -> None:
-        """Let these sets join."""
+        """Add sets to the program."""
         units = self.members[sets]
         real = units < self.n_units
         sizes = real.sum(axis=1)
@@ -172,14 +173,15 @@ class _Program:
         self.columns = np.concatenate([self.columns, sets])
 
     def require_whole(self) -> None:
-        """Allow only 0 and 1 from here on."""
-        self.solver.setOptionValue("presolve", "choose")  # worth its time before branching, but not for each small step
+        """Require integral variables from now on."""
+        # Presolving pays off before branching, but not in each small step of the column generation.
+        self.solver.setOptionValue("presolve", "choose")
         number = len(self.columns)
         kinds = np.full(number, int(highspy.HighsVarType.kInteger), dtype=np.uint8)
         self.solver.changeColsIntegrality(number, np.arange(number, dtype=np.int32), kinds)
 
     def solve(self) -> None:
-        """Solve, from the last solution on."""
+        """Solve the program, starting from the last solution."""
         self.solver.run()
         status = self.solver.getModelStatus()
         if status != highspy.HighsModelStatus.kOptimal:
@@ -190,25 +192,25 @@ class _Program:
 
     @property
     def is_in_part(self) -> BoolArray:
-        """Which columns are taken neither whole nor not at all."""
+        """Mask of the columns with a fractional value."""
         in_part: BoolArray = np.abs(self.share_of - np.round(self.share_of)) >= WHOLE
         return in_part
 
     @property
     def total(self) -> float:
-        """What the sets taken, wholly or in part, cost."""
+        """Total cost of the solution, including fractional sets."""
         return float(self.cost[self.columns] @ self.share_of)
 
     @property
     def whole_sets(self) -> IntArray:
-        """The sets taken."""
+        """Sets of the solution, with values rounded to 0 or 1."""
         return self.columns[np.round(self.share_of) > 0]
 
 
 def _cheapest_of_every_unit(
     members: IntArray, excess: FloatArray, candidates: IntArray, n_units: int, number: int
 ) -> IntArray:
-    """Choose, for every unit, this many of the candidates with the least excess."""
+    """Return the ``number`` candidates with the smallest excess for each unit, without duplicates."""
     if len(candidates) > MOST_WEIGHED:
         candidates = candidates[np.argpartition(excess[candidates], MOST_WEIGHED)[:MOST_WEIGHED]]
     units = members[candidates].ravel()

@@ -1,4 +1,4 @@
-"""Which category one side uses where the other uses which."""
+"""Confusion matrix of the categories of two sides."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ NONE = "none"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Confusion:
-    """Counts of (reference category, hypothesis category), the unpaired spans in the last row and column.
+    """Counts of (reference category, hypothesis category). The last row and column have the spans without a partner.
 
     Parameters
     ----------
@@ -31,16 +31,16 @@ class Confusion:
 
     @property
     def normalised(self) -> FloatArray:
-        """The matrix with every row summing to 1; NaN in rows without spans."""
+        """Matrix in which every row sums to 1. Rows without spans are NaN."""
         total = self.matrix.sum(axis=1, keepdims=True).astype(np.float64)
         shares: FloatArray = np.divide(self.matrix, total, out=np.full(self.matrix.shape, np.nan), where=total > 0)
         return shares
 
 
 def confusion(pair: Comparison) -> Confusion:
-    """Pair each hypothesis span with the not yet taken reference span it overlaps most, and count categories.
+    """Pair each hypothesis span with the free reference span that it overlaps most, and count categories.
 
-    Hypothesis spans choose in the order they stand; of equally good reference spans the first is taken.
+    Hypothesis spans choose in their order. Of equally good reference spans the first is taken.
 
     Parameters
     ----------
@@ -67,6 +67,7 @@ def confusion(pair: Comparison) -> Confusion:
         if hypothesis not in served and reference not in taken:
             taken[reference] = hypothesis
             served.add(hypothesis)
+    # `reshape` gives an empty list of pairs its two columns.
     pairs = np.array(sorted(taken.items()), dtype=np.int64).reshape(-1, 2)
     none = pair.n_categories
     rows, columns = np.full(pair.hypothesis.n_spans, none), np.full(pair.reference.n_spans, none)

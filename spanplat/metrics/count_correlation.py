@@ -1,7 +1,8 @@
-"""Do both sides mark much where the other marks much? Correlations of numbers of spans."""
+"""Correlation of the numbers of spans of two sides."""
 
 import numpy as np
 
+from spanplat.metrics.measure import Correlation, Explanation
 from spanplat.metrics.result import Result
 from spanplat.metrics.spans import Comparison, FloatArray, SpanSet
 
@@ -13,15 +14,16 @@ def category_counts(spans: SpanSet, n_categories: int) -> FloatArray:
 
 
 def pearson(left: FloatArray, right: FloatArray) -> float | None:
-    """Pearson correlation; ``None`` where a side is constant or there are fewer than two values."""
+    """Return the Pearson correlation, or ``None`` if a side is constant or there are fewer than two values."""
     if len(left) < 2 or np.ptp(left) == 0 or np.ptp(right) == 0:
         return None
     left, right = left - left.mean(), right - right.mean()
+    # Rounding can give a value slightly above 1.
     return float(np.clip((left @ right) / np.sqrt((left @ left) * (right @ right)), -1.0, 1.0))
 
 
 def count_correlation(pair: Comparison) -> Result:
-    """Pearson correlation of span counts (Kasner et al. 2025 publish ``micro``).
+    """Compute the Pearson correlation of span counts (Kasner et al. 2025 publish ``micro``).
 
     Parameters
     ----------
@@ -31,9 +33,9 @@ def count_correlation(pair: Comparison) -> Result:
     Returns
     -------
     Result
-        ``micro``: over all (output, category) pairs, every category of the campaign included; ``macro``: mean of the correlations
-        of the categories that have one; ``totals``: over the numbers of spans per output; and ``category:<name>`` for each category.
-        All of them are over segments (the outputs), none over systems.
+        ``micro``: over all (output, category) pairs, with every category of the campaign. ``macro``: mean of the defined correlations
+        of single categories. ``totals``: over the numbers of spans per output. ``category:<name>``: for each category. All of them are
+        over segments (the outputs), not over systems.
 
     Examples
     --------
@@ -58,3 +60,21 @@ def count_correlation(pair: Comparison) -> Result:
     return Result(
         "count_correlation", figures, outputs=pair.n_outputs, options={"over": "segments"}, undefined=undefined
     )
+
+
+COUNT_CORRELATION = Correlation(
+    name="count_correlation",
+    title="Correlation of counts ρ",
+    explanation=Explanation(
+        "Pearson correlation between the numbers of spans of both sides, over all pairs of an output and a category. "
+        "Macro: the mean of the correlations within each category.",
+        "Where the spans are: only how many there are.",
+    ),
+    source="Kasner et al. 2025",
+    compute=count_correlation,
+    values=category_counts,
+    bounds=(-1.0, 1.0),
+    why_undefined="one side has the same number of spans everywhere",
+    has_soft=False,
+    report_name="pearson",
+)

@@ -1,24 +1,26 @@
-"""The cheapest way to cover a few units by overlapping sets: exactly once (a partition) or at least once (a cover).
+"""Cheapest cover of units by overlapping sets: each unit exactly once (a partition) or at least once (a cover).
 
-A few sets are searched exactly, as bit masks, unit after unit, with memory and a bound; many go to a linear program.
+A few sets are searched exactly: a dynamic program over bit masks with a bound. Many sets go to a linear program.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from spanplat.metrics.column_generation import cheapest_cover_of_many
 from spanplat.metrics.spans import FloatArray, IntArray
 
+if TYPE_CHECKING:
+    from spanplat.metrics.column_generation import Cover
+
 SEARCHED_SETS = 100
-"""How many sets are still searched, and ..."""
+"""Largest number of sets for the search. Above it the linear program is used."""
 STEPS_LIMIT = 3_000
-"""... how many choices the search may weigh (about 1 ms), before the linear program takes over."""
+"""Largest number of choices in the search (about 1 ms). Above it the linear program is used."""
 MASK_BITS = 62
-"""Units whose sets fit into a mask of NumPy's."""
+"""Largest number of units whose sets fit into an integer of NumPy as a bit mask."""
 INFINITE = float("inf")
 ROUNDING = 1e-9
-"""Costs closer than this count as equal when sets are ruled out."""
+"""Tolerance when sets are excluded by their cost."""
 
 
 def cheapest_cover(members: IntArray, cost: FloatArray, n_units: int, alone: float, *, exact: bool) -> float:
@@ -27,14 +29,14 @@ def cheapest_cover(members: IntArray, cost: FloatArray, n_units: int, alone: flo
     Parameters
     ----------
     members : array of int, shape (sets, size)
-        The units of sets of two and more units; places a smaller set leaves free hold ``n_units``. Neighbouring units should have
-        neighbouring numbers: the search goes from the lowest to the highest.
+        The units of sets of two and more units. Free places of smaller sets are ``n_units``. Neighbouring units should have
+        neighbouring numbers, because the search goes from the lowest to the highest number.
     cost : array of float, shape (sets,)
-        What the sets cost.
+        Costs of the sets.
     n_units : int
         Number of units.
     alone : float
-        What a single unit costs by itself.
+        Cost of a single unit.
     exact : bool
         True for a partition (every unit in exactly one set), False for a cover (in at least one).
 
@@ -55,11 +57,11 @@ def cheapest_cover(members: IntArray, cost: FloatArray, n_units: int, alone: flo
         )
         if found is not None:
             return found
-    return cheapest_cover_of_many(*_with_singles(members, cost, n_units, alone), n_units, exact=exact).cost
+    return _solved(members, cost, n_units, alone, exact=exact).cost
 
 
 def cheapest_partition(members: IntArray, cost: FloatArray, n_units: int, alone: float) -> IntArray:
-    """Find the sets of the cheapest partition; units in none of them stay alone.
+    """Find the sets of the cheapest partition. The other units stay alone.
 
     Parameters
     ----------
@@ -76,26 +78,30 @@ def cheapest_partition(members: IntArray, cost: FloatArray, n_units: int, alone:
     >>> cheapest_partition(np.array([[0, 1], [1, 2]]), np.array([0.5, 0.4]), 3, 1.0).tolist()
     [1]
     """
-    sets = cheapest_cover_of_many(*_with_singles(members, cost, n_units, alone), n_units, exact=True).sets
+    sets = _solved(members, cost, n_units, alone, exact=True).sets
     return sets[sets < len(cost)]
 
 
-def _with_singles(members: IntArray, cost: FloatArray, n_units: int, alone: float) -> tuple[IntArray, FloatArray]:
-    """Add a set for every unit by itself."""
+def _solved(members: IntArray, cost: FloatArray, n_units: int, alone: float, *, exact: bool) -> "Cover":
+    """Solve the linear program, with an additional set for every single unit."""
+    from spanplat.metrics.column_generation import cheapest_cover_of_many  # noqa: PLC0415 (loads the solver, rarely needed)
+
     single = np.full((n_units, members.shape[1]), n_units)
     single[:, 0] = np.arange(n_units)
-    return np.concatenate([members, single]), np.concatenate([cost, np.full(n_units, alone)])
+    sets, costs = np.concatenate([members, single]), np.concatenate([cost, np.full(n_units, alone)])
+    return cheapest_cover_of_many(sets, costs, n_units, exact=exact)
 
 
 def _searched(sets: list[tuple[int, float]], n_units: int, alone: float, *, exact: bool) -> float | None:
-    """Search sets given as masks with their costs; ``None`` when there is too much to weigh."""
+    """Search sets given as masks with their costs. Return ``None`` if there are too many choices."""
     members = [_Member(mask, cost, _units(mask)) for mask, cost in sets]
     members += [_Member(1 << unit, alone, [unit]) for unit in range(n_units)]
-    floor = [alone] * n_units  # the least each unit can cost: its cheapest share of any set
+    floor = [alone] * n_units  # lower bound for the cost of each unit: its cheapest share of a set
     for member in members:
         share = member.cost / len(member.units)
         for unit in member.units:
             floor[unit] = min(floor[unit], share)
+    # No part of the best solution can exceed the floors by more than a known solution does. This excludes most sets.
     ceiling = _greedy_cost(members, n_units) - sum(floor) + ROUNDING
     above = [member.cost - sum([floor[unit] for unit in member.units]) for member in members]
     useful = [(member, extra) for member, extra in zip(members, above, strict=True) if extra <= ceiling]
@@ -103,7 +109,7 @@ def _searched(sets: list[tuple[int, float]], n_units: int, alone: float, *, exac
 
 
 class _Member(NamedTuple):
-    """A set: its units as a mask and as a list, lowest first, and its cost."""
+    """Set of units: the units as a bit mask and as a list, lowest first, and the cost."""
 
     mask: int
     cost: float
@@ -111,7 +117,7 @@ class _Member(NamedTuple):
 
 
 def _greedy_cost(members: list[_Member], n_units: int) -> float:
-    """Cost of taking sets of open units, those that cost least per unit first."""
+    """Return the cost of a greedy partition: sets with the lowest cost per unit first."""
     open_units, total = (1 << n_units) - 1, 0.0
     for mask, cost, _ in sorted(members, key=lambda member: member.cost / len(member.units)):
         if mask & open_units == mask:
@@ -121,9 +127,10 @@ def _greedy_cost(members: list[_Member], n_units: int) -> float:
 
 
 def _search(useful: list[tuple[_Member, float]], floor: list[float], ceiling: float, *, exact: bool) -> float | None:
-    """Decide unit after unit which set covers it, remembering the least cost of every set of open units (``None``: too many).
+    """Decide for one unit after the other which set covers it. Return ``None`` if there are too many choices.
 
-    Costs are counted above the floors; whatever exceeds the ceiling, a greedy solution's cost, is dropped.
+    The dynamic program keeps the lowest cost for each set of open units. Costs are counted above the floors, and states above the
+    ceiling, the cost of a greedy solution, are dropped.
     """
     n_units = len(floor)
     of_unit: list[list[tuple[int, float]]] = [[] for _ in range(n_units)]
@@ -172,7 +179,11 @@ def _take_what_is_open(
     floor: list[float],
     twice: dict[int, float],
 ) -> None:
-    """Extend every partial cover by every set; units covered before pay their floor again (remembered in ``twice``)."""
+    """Extend every partial cover by every set. ``twice`` caches the floors of units that are covered again.
+
+    ``extra`` leaves out the floors of all units of the set, and the total adds the floor of each unit once. The floors of units
+    that are covered again are added here.
+    """
     for open_units, spent in undecided:
         for mask, extra in choices:
             above = spent + extra

@@ -1,37 +1,36 @@
-"""Where two sides agree and how they differ: overlapping spans clustered, and each cluster given a type."""
+"""Clusters of overlapping spans of two sides. The type of a cluster says how the sides differ."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+import scipy  # its parts load when they are used: those that are slow to load are needed for agreement alone
 
 from spanplat.metrics.overlaps import overlaps
 from spanplat.metrics.spans import BoolArray, Comparison, IntArray, SpanSet
 
 
 class ClusterType(StrEnum):
-    """What a cluster of overlapping spans says about the two sides."""
+    """Type of a cluster of overlapping spans."""
 
     AGREEMENT = "agreement"
-    """Both sides marked the same span: borders, category, and severity where both sides give severities."""
+    """Both sides have the same span: borders, category, and severity if both sides use severities."""
     MISSING = "missing"
-    """Only the reference marked something."""
+    """Only the reference has a span."""
     EXTRA = "extra"
-    """Only the hypothesis marked something."""
+    """Only the hypothesis has a span."""
     CATEGORY = "category"
-    """Both sides marked the place, with different categories; the borders may differ too."""
+    """The sides have different categories. The borders may differ too."""
     BOUNDARY = "boundary"
-    """The same categories between other borders."""
+    """The sides have the same categories and different borders."""
     SEVERITY = "severity"
-    """The same spans with other severities."""
+    """The sides have the same spans with different severities."""
     SPLIT_MERGE = "split_merge"
-    """One side marked with several spans what the other marked with fewer."""
+    """The sides have different numbers of spans."""
 
 
 TYPES = tuple(ClusterType)
-"""All types; a cluster's type is stored as a position in this tuple."""
+"""All types. The type code of a cluster is a position in this tuple."""
 
 DISAGREEMENTS = tuple(kind for kind in TYPES if kind is not ClusterType.AGREEMENT)
 
@@ -40,7 +39,7 @@ SpanKey = tuple[IntArray, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clusters:
-    """The clusters of a comparison, output by output and within an output from left to right.
+    """Clusters of a comparison, sorted by output, and from left to right within an output.
 
     Parameters
     ----------
@@ -70,30 +69,30 @@ class Clusters:
 
     @property
     def counts(self) -> IntArray:
-        """Clusters by output and type, shape (n, types), columns as in `TYPES`."""
+        """Number of clusters by output and type, shape (n, types). Columns are in the order of `TYPES`."""
         cell = self.output * len(TYPES) + self.type_code
         counted: IntArray = np.bincount(cell, minlength=self.n_outputs * len(TYPES)).astype(np.int64)
         return counted.reshape(self.n_outputs, len(TYPES))
 
 
 def cluster_spans(pair: Comparison) -> Clusters:
-    """Cluster the spans of both sides and give every cluster a type.
+    """Cluster the spans of both sides, and determine the type of each cluster.
 
-    A span that both sides marked alike is an agreement of its own, so that a longer span around it hides nothing. The spans left
-    over are joined where a reference span and a hypothesis span overlap (the connected components of that graph). With one side
-    empty a component is ``missing`` or ``extra``; with different numbers of spans it is ``split_merge``; otherwise the first of
-    category, borders and severity in which the sides differ gives the type.
+    A span that is equal on both sides is a cluster of its own. A longer span around it does not hide this agreement. The other spans
+    form a graph with an edge for each overlap of a reference span and a hypothesis span. Its connected components are clusters. If one
+    side is empty, the type is ``missing`` or ``extra``. If the numbers of spans differ, it is ``split_merge``. Else it is the first of
+    category, borders and severity in which the sides differ.
 
     Parameters
     ----------
     pair : Comparison
-        Reference and hypothesis. Severities count only if both sides have some, for campaigns with and without a severity scale
-        would otherwise agree on nothing.
+        Reference and hypothesis. Severities count only if both sides use them. Otherwise a campaign without severities could not agree
+        with one that has them.
 
     Returns
     -------
     Clusters
-        Every span of either side stands in exactly one cluster.
+        Every span of either side is in exactly one cluster.
 
     Examples
     --------
@@ -133,14 +132,14 @@ def _with_comparable_severities(pair: Comparison) -> tuple[SpanSet, SpanSet]:
 
 
 def _alike(reference: SpanSet, hypothesis: SpanSet) -> tuple[IntArray, IntArray]:
-    """Pair equal spans one to one: the partner of each span on the other side, -1 where it has none."""
+    """Pair equal spans one to one. Return the partner of each span on the other side, or -1."""
     sides = reference, hypothesis
     table = np.concatenate(
         [np.stack([s.output, s.side, s.start, s.end, s.category, s.severity], axis=1) for s in sides]
     )
     _, same = np.unique(table, axis=0, return_inverse=True)
     same = same.reshape(-1)
-    # Equal spans of one side are counted off, so that the second copy here meets the second copy there.
+    # One side may have the same span twice. The number of the copy makes each span unique: second copies pair with each other.
     numbered = [np.stack([part, _copy_number(part)], axis=1) for part in np.split(same, [reference.n_spans])]
     _, identity = np.unique(np.concatenate(numbered), axis=0, return_inverse=True)
     identity = identity.reshape(-1)
@@ -152,7 +151,7 @@ def _alike(reference: SpanSet, hypothesis: SpanSet) -> tuple[IntArray, IntArray]
 
 
 def _copy_number(group: IntArray) -> IntArray:
-    """Count off the members of each group in the order they stand, from 0."""
+    """Return the number of each member in its group, from 0, in their order."""
     order = np.argsort(group, kind="stable")
     first = np.searchsorted(group[order], group[order], side="left")
     number = np.empty(len(group), dtype=np.int64)
@@ -163,23 +162,24 @@ def _copy_number(group: IntArray) -> IntArray:
 def _components(pair: Comparison, alike_reference: IntArray, alike_hypothesis: IntArray) -> tuple[IntArray, IntArray]:
     """Label the connected components, shapes (reference spans,) and (hypothesis spans,)."""
     n_reference, n_hypothesis = len(alike_reference), len(alike_hypothesis)
+    # `soft=True`, because spans of different categories belong to one cluster, of type `CATEGORY`.
     candidates = overlaps(pair, soft=True)
     left_over = (alike_reference[candidates.reference] < 0) & (alike_hypothesis[candidates.hypothesis] < 0)
     paired = np.flatnonzero(alike_reference >= 0)
     rows = np.concatenate([candidates.reference[left_over], paired])
     columns = n_reference + np.concatenate([candidates.hypothesis[left_over], alike_reference[paired]])
     size = n_reference + n_hypothesis
-    graph = coo_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(size, size))
+    graph = scipy.sparse.coo_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(size, size))
     if size == 0:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    labels = connected_components(graph.tocsr(), directed=False)[1].astype(np.int64)
+    labels = scipy.sparse.csgraph.connected_components(graph.tocsr(), directed=False)[1].astype(np.int64)
     return labels[:n_reference], labels[n_reference:]
 
 
 def _extent(
     reference: SpanSet, hypothesis: SpanSet, label_reference: IntArray, label_hypothesis: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the labels in ascending order, with where the leftmost span starts and the output."""
+    """Return the labels in ascending order, with the start of the leftmost span and the output."""
     label = np.concatenate([label_reference, label_hypothesis])
     start = np.concatenate([reference.start, hypothesis.start])
     output = np.concatenate([reference.output, hypothesis.output])
@@ -193,6 +193,7 @@ def _type_codes(
 ) -> IntArray:
     in_reference = np.bincount(of_reference, minlength=n_clusters)
     in_hypothesis = np.bincount(of_hypothesis, minlength=n_clusters)
+    # Only clusters with equally many spans on both sides can be compared member by member.
     balanced = in_reference == in_hypothesis
     keep_reference, keep_hypothesis = balanced[of_reference], balanced[of_hypothesis]
 
@@ -201,6 +202,7 @@ def _type_codes(
         right = [getattr(hypothesis, column)[keep_hypothesis] for column in columns]
         return _same_members(left, right, of_reference[keep_reference], of_hypothesis[keep_hypothesis], n_clusters)
 
+    # The first condition that holds decides, so the order matters: one side empty, then numbers, then equality.
     conditions = {
         ClusterType.MISSING: in_hypothesis == 0,
         ClusterType.EXTRA: in_reference == 0,
@@ -219,7 +221,7 @@ def _type_codes(
 def _same_members(
     left: list[IntArray], right: list[IntArray], of_left: IntArray, of_right: IntArray, n_clusters: int
 ) -> BoolArray:
-    """Tell for each cluster whether both sides have the same rows, in any order; both sides have equally many of each cluster."""
+    """Return for each cluster whether both sides have the same rows, in any order. Both sides have equally many rows per cluster."""
     order_left, order_right = np.lexsort((*left, of_left)), np.lexsort((*right, of_right))
     differs = np.zeros(len(of_left), dtype=np.bool_)
     for mine, theirs in zip(left, right, strict=True):

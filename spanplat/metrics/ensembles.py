@@ -1,4 +1,4 @@
-"""Scores of several annotators of the same items: who is out of line, how the annotators agree, and what a larger ensemble gains."""
+"""Scores of ensembles of annotators: outliers, agreement between annotators, and correlation by size of the ensemble."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,25 +15,28 @@ from spanplat.metrics.spans import BoolArray, FloatArray
 OutlierRule = Literal["all", "others"]
 
 TOLERANCE = 1e-9
+"""Tolerance of both limits, because of rounding."""
 LEAST_SPREADS = 2.0
+"""Smallest distance of an outlier from the mean, in standard deviations."""
 LEAST_POINTS = 1.0
+"""Smallest distance of an outlier from the mean, in points."""
 
 
 def outliers(ratings: FloatArray, *, rule: OutlierRule = "all") -> BoolArray:
-    """Tell which ratings are out of line with those of the same item.
+    """Find the ratings that are outliers among the ratings of the same item.
 
     Parameters
     ----------
     ratings : array of float, shape (annotators, n)
         NaN where an annotator did not rate.
     rule : {"all", "others"}
-        Compared with the mean and standard deviation (ddof 0) of all ratings of the item, or of the others only.
+        Whether a rating is compared with the mean and standard deviation (ddof 0) of all ratings of the item, or of the others only.
 
     Returns
     -------
     array of bool, shape (annotators, n)
-        True where a rating differs from that mean by at least two standard deviations and by at least one point (tolerance 1e-9).
-        Of an item with fewer than three ratings none is.
+        True if a rating differs from that mean by at least two standard deviations and by at least one point (tolerance 1e-9). An item
+        with fewer than three ratings has no outliers.
 
     Examples
     --------
@@ -44,6 +47,7 @@ def outliers(ratings: FloatArray, *, rule: OutlierRule = "all") -> BoolArray:
     found = np.zeros(ratings.shape, dtype=np.bool_)
     for item in range(ratings.shape[1]):
         rated = np.flatnonzero(~np.isnan(ratings[:, item]))
+        # With two ratings, each would be the outlier of the other.
         if len(rated) < 3:
             continue
         values = ratings[rated, item]
@@ -57,7 +61,7 @@ def outliers(ratings: FloatArray, *, rule: OutlierRule = "all") -> BoolArray:
 
 
 def outlier_shares(ratings: FloatArray, *, rule: OutlierRule = "all") -> list[float | None]:
-    """Return, for each annotator, the share of its ratings that are out of line; None for one who rated nothing.
+    """Return the share of outliers among the ratings of each annotator; None for an annotator without ratings.
 
     Parameters
     ----------
@@ -71,7 +75,7 @@ def outlier_shares(ratings: FloatArray, *, rule: OutlierRule = "all") -> list[fl
 
 
 def score_spread(ratings: FloatArray) -> float | None:
-    """Return the mean standard deviation (ddof 0) of the ratings of one item, over items with at least two; None without any.
+    """Return the mean standard deviation (ddof 0) of an item's ratings, over items with at least two ratings, or None.
 
     Parameters
     ----------
@@ -89,19 +93,19 @@ def score_spread(ratings: FloatArray) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class PairAgreement:
-    """How two annotators' ratings agree."""
+    """Agreement of two annotators' ratings."""
 
     first: int
     second: int
     items: int
-    """Rated by both."""
+    """Number of items that both rated."""
     spearman: float | None
     kappa: float | None
-    """Cohen's, unweighted."""
+    """Cohen's κ, unweighted."""
 
 
 def pairwise_agreement(ratings: FloatArray) -> list[PairAgreement]:
-    """Spearman's ρ and Cohen's κ of every two annotators.
+    """Compute Spearman's ρ and Cohen's κ of all pairs of annotators.
 
     Parameters
     ----------
@@ -124,17 +128,17 @@ def pairwise_agreement(ratings: FloatArray) -> list[PairAgreement]:
 
 @dataclass(frozen=True, slots=True)
 class SizeFigures:
-    """What ensembles of one size reach."""
+    """Correlations of ensembles of one size."""
 
     size: int
     subsets: int
-    """Ensembles looked at."""
+    """Number of evaluated ensembles."""
     exhaustive: bool
-    """Whether these are all there are."""
+    """Whether these are all ensembles of this size."""
     mean: float | None
     lowest: float | None
     highest: float | None
-    """Over the subsets for which it is defined."""
+    """Highest correlation. The three figures leave out ensembles with an undefined correlation."""
 
 
 def figures_by_size(
@@ -153,15 +157,15 @@ def figures_by_size(
     ratings : array of float, shape (annotators, n)
         NaN where an annotator did not rate.
     reference : array of float, shape (n,)
-        Scores to correlate with; NaN where there is none.
+        Scores to correlate with. NaN stands for no score.
     figure : {"pearson", "spearman", "kendall"}
-        Which correlation.
+        The correlation.
     method
-        How the ratings of an ensemble become one score.
+        Aggregation of the ratings of an ensemble to one score.
     most_subsets
-        Ensembles looked at per size; where there are more, so many are drawn with ``seed``.
+        Largest number of ensembles per size. If there are more, this many are drawn at random.
     seed
-        Of the drawing.
+        Seed of the drawing.
 
     Returns
     -------
@@ -171,7 +175,7 @@ def figures_by_size(
     Raises
     ------
     InvalidInput
-        If the reference has not one score for each item.
+        If the reference does not have one score for each item.
     """
     if reference.shape != ratings.shape[1:]:
         raise InvalidInput("The reference must have one score for each item; put NaN where it has none.")
@@ -199,10 +203,11 @@ def figures_by_size(
 
 
 def _subsets(annotators: int, size: int, most: int, seed: int) -> Iterator[tuple[int, ...]]:
-    """Yield the subsets of one size, all of them or as many as are wanted, drawn without repeats."""
+    """Yield the subsets of one size: all of them, or ``most`` different ones drawn at random."""
     if comb(annotators, size) <= most:
         yield from combinations(range(annotators), size)
         return
+    # The size is part of the seed, so that the subsets of one size do not depend on the other sizes.
     rng, drawn = np.random.default_rng([seed, size]), set[tuple[int, ...]]()
     while len(drawn) < most:
         subset = tuple(sorted(int(place) for place in rng.choice(annotators, size, replace=False)))

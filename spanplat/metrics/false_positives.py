@@ -1,4 +1,4 @@
-"""What a hypothesis marks on outputs that every human found perfect."""
+"""False positives: spans of a hypothesis on outputs that every human rated perfect."""
 
 from dataclasses import dataclass
 
@@ -17,11 +17,11 @@ class FalsePositives:
     outputs : int
         Outputs that every human rated perfect.
     share : float or None
-        Share of them with at least one error marked; ``None`` where there is no perfect output.
+        Share of these outputs with at least one marked error. ``None`` if there is no perfect output.
     number : dict of int to int
-        How many outputs have how many errors.
+        Number of outputs by number of errors.
     mean_severity, highest_severity : dict of int to int
-        How many outputs with errors have a mean severity in [a, a + 1), and which highest severity.
+        Number of outputs with errors by mean severity (the key a stands for [a, a + 1)), and by highest severity.
     """
 
     outputs: int
@@ -32,7 +32,7 @@ class FalsePositives:
 
 
 def perfect_outputs(ratings: FloatArray, *, best: float, levels: int) -> BoolArray:
-    """Say which outputs every human who rated them rated perfect.
+    """Find the outputs that all their raters rated perfect.
 
     Parameters
     ----------
@@ -46,12 +46,12 @@ def perfect_outputs(ratings: FloatArray, *, best: float, levels: int) -> BoolArr
     Returns
     -------
     array of bool, shape (n,)
-        False where nobody rated.
+        An output without ratings is False.
 
     Raises
     ------
     InvalidInput
-        When the scale has fewer than three levels: a yes-or-no question does not say that a text is perfect.
+        If the scale has fewer than three levels. A yes-or-no question does not show that a text is perfect.
     """
     if levels < 3:
         raise InvalidInput(f"False positives need a rating scale of at least three levels; this one has {levels}.")
@@ -68,7 +68,7 @@ def false_positives(hypothesis: SpanSet, perfect: BoolArray) -> FalsePositives:
     hypothesis : SpanSet
         The spans, with severities as numbers.
     perfect : array of bool, shape (n,)
-        Which outputs are perfect, see `perfect_outputs`.
+        Mask of the perfect outputs, see `perfect_outputs`.
 
     Returns
     -------

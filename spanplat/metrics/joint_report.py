@@ -1,11 +1,12 @@
-"""One γ over all annotators of every output, as the command line and the dashboard show it."""
+"""Report with one γ over all annotators of every output, as the command line and the dashboard show it."""
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from spanplat import __version__
-from spanplat.metrics.mathet import Disorders, GammaDisorders, GammaOptions, gamma_disorders, gamma_result, s_empty
+from spanplat.metrics.gamma_options import GammaOptions
+from spanplat.metrics.mathet import Disorders, GammaDisorders, gamma_disorders, gamma_result, s_empty
 from spanplat.metrics.report import VARIANTS, Figures, figures_of
 from spanplat.metrics.resampling import bootstrap, mean_columns, mean_statistic
 from spanplat.metrics.result import Option, Result
@@ -18,23 +19,23 @@ def gamma_report(
     *,
     n_bootstrap: int = 0,
     n_jobs: int | None = None,
-    on_done: Callable[[int, int], None] = lambda _done, _total: None,
+    on_progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Figures:
-    """Compute γ over all annotators of every output at once, the only measure that takes more than two.
+    """Compute γ over all annotators of every output. No other measure takes more than two annotators.
 
     Parameters
     ----------
     groups : sequence of sequences of SpanSet
-        The outputs in groups by how many annotators completed them; per group one span set per annotator, in the order the sampler
-        draws them. The first annotator of one output need not be the first of another.
+        The outputs, grouped by their number of annotators. Each group has one span set per annotator, in the order of the sampler.
+        The first annotator of one output need not be the first of another.
     options : GammaOptions, optional
         α, β, Δ∅, samples and seed.
     n_bootstrap : int
-        Resamples for the intervals; 0 leaves them out.
+        Number of resamples for the intervals. With 0 there are no intervals.
     n_jobs : int, optional
-        Processes for joblib.
-    on_done : callable, optional
-        Told after each group how many outputs are done, of how many; what it raises ends the computation.
+        Number of processes for joblib.
+    on_progress : callable, optional
+        Callback after each group, with the number of finished outputs and the total. An exception stops the computation.
 
     Returns
     -------
@@ -54,7 +55,7 @@ def gamma_report(
     parts: list[GammaDisorders] = []
     for place, group in enumerate(groups):
         parts.append(gamma_disorders(group, options, n_jobs=n_jobs))
-        on_done(sum(sizes[: place + 1]), sum(sizes))
+        on_progress(sum(sizes[: place + 1]), sum(sizes))
     silent = np.concatenate([s_empty(group).per_output["s_empty"] for group in groups] or [np.zeros(0)])
     undefined: dict[str, str] = {}
     gamma: Figures = {}
@@ -62,6 +63,7 @@ def gamma_report(
     for variant, soft in VARIANTS.items():
         chosen = [getattr(part, variant) for part in parts]
         disorders = Disorders(
+            # NumPy cannot concatenate an empty list, which there is without groups.
             np.concatenate([part.observed for part in chosen] or [np.zeros(0)]),
             np.concatenate([part.expected for part in chosen] or [np.zeros(0)]),
         )

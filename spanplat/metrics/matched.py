@@ -6,12 +6,12 @@ import numpy as np
 
 from spanplat.errors import InvalidInput
 from spanplat.metrics.matching import Gains, greedy, optimal
+from spanplat.metrics.measure import CountOptions, CountsFunction, Explanation, Matching, PrecisionRecall
 from spanplat.metrics.overlaps import Overlaps, overlaps
 from spanplat.metrics.result import Result
-from spanplat.metrics.scores import Average, Counts, prf_result
+from spanplat.metrics.scores import Average, ScoreCounts, prf_result
 from spanplat.metrics.spans import Comparison, FloatArray, IntArray, sum_by
 
-Matching = Literal["optimal", "greedy"]
 Credit = Literal["exact", "partial", "partial_credit"]
 
 
@@ -25,20 +25,20 @@ def matched_counts(
     tau: int = 1,
     severity_penalty: float = 0.0,
     by: str | None = None,
-) -> Counts:
-    """Credits of the matched spans and numbers of spans, per output.
+) -> ScoreCounts:
+    """Compute the credits of the matched spans and the numbers of spans, per output.
 
     Parameters
     ----------
     credit : {"exact", "partial", "partial_credit"}
-        What a match needs and what it is worth, see the measures of these names.
+        The measure, which defines the condition for a match and its credit.
     pair, soft, matching, average, tau, severity_penalty, by
         See `partial_credit` and `partial`.
 
     Returns
     -------
-    Counts
-        In spans.
+    ScoreCounts
+        The unit is spans.
     """
     if not 0 <= severity_penalty <= 1:
         raise InvalidInput(f"The severity penalty is {severity_penalty}; it must lie between 0 and 1.")
@@ -50,6 +50,7 @@ def matched_counts(
     if credit == "partial":
         candidates = candidates.keep(candidates.common >= tau)
     shared = credit == "partial_credit"
+    # `partial_credit` gives precision and recall different credits for one match. The other measures give both the same.
     found = candidates.value * (candidates.of_hypothesis if shared else 1.0)
     covered = candidates.value * (candidates.of_reference if shared else 1.0)
     hypothesis, reference = pair.hypothesis.counts.astype(np.float64), pair.reference.counts.astype(np.float64)
@@ -61,7 +62,7 @@ def matched_counts(
     else:
         raise InvalidInput(f"Unknown matching {matching!r}: choose optimal or greedy.")
     outputs = candidates.output[chosen]
-    return Counts(
+    return ScoreCounts(
         sum_by(outputs, found[chosen], pair.n_outputs),
         hypothesis,
         sum_by(outputs, covered[chosen], pair.n_outputs),
@@ -78,7 +79,7 @@ def exact(
     severity_penalty: float = 0.0,
     by: str | None = None,
 ) -> Result:
-    """Precision, recall and F1 over identical spans (exact match, EM).
+    """Compute precision, recall and F1 over identical spans (exact match, EM).
 
     Parameters
     ----------
@@ -115,12 +116,12 @@ def partial(
     severity_penalty: float = 0.0,
     by: str | None = None,
 ) -> Result:
-    """Precision, recall and F1 over overlapping spans, each match counting fully (MP of Perrella et al. 2026).
+    """Compute precision, recall and F1 over overlapping spans. Each match counts fully (MP of Perrella et al. 2026).
 
     Parameters
     ----------
     tau : int
-        How many characters a match must have in common.
+        Smallest number of common characters of a match.
     pair, soft, matching, average, severity_penalty, by
         See `partial_credit`.
 
@@ -159,7 +160,7 @@ def partial_credit(
     severity_penalty: float = 0.0,
     by: str | None = None,
 ) -> Result:
-    """Precision, recall and F1 over overlapping spans, each match earning its share (MPP of Perrella et al. 2026; recommended).
+    """Compute precision, recall and F1 over overlapping spans, with credit by overlap (MPP of Perrella et al. 2026; recommended).
 
     A match gives |ŝ ∩ s| / |ŝ| to precision and |ŝ ∩ s| / |s| to recall.
 
@@ -168,10 +169,10 @@ def partial_credit(
     pair, soft, average, by
         See `spanplat.metrics.characters.char`.
     matching : {"optimal", "greedy"}
-        ``optimal`` maximises the reported F, over all outputs at once for micro and output by output for macro averages; ``greedy``
-        takes pairs by 2|∩| / (|ŝ| + |s|).
+        ``optimal`` maximises the reported F: over all outputs together for micro averages, and for each output for macro averages.
+        ``greedy`` takes pairs by 2|∩| / (|ŝ| + |s|).
     severity_penalty : float
-        A pair with different severities is worth this much less (WMT: 0.5).
+        Deduction for a pair with different severities (WMT: 0.5).
 
     Returns
     -------
@@ -195,7 +196,7 @@ def partial_credit(
 
 
 def _groups(pair: Comparison, average: Average, by: str | None) -> IntArray:
-    """Which outputs are scored together: all, those of one stratum, or each by itself."""
+    """Return the group of each output: outputs of one group are scored together."""
     if average == "micro":
         return np.zeros(pair.n_outputs, dtype=np.int64)
     strata = pair.stratum(by)
@@ -218,5 +219,63 @@ def _gains(
 
 
 def _equal(gains: Gains, candidates: Overlaps) -> Gains:
-    """Where a match adds the same to both numerators, F is highest where most is matched."""
+    """Return equal gains for precision and recall."""
+    # If a match adds the same to both numerators, the matching with the highest total value has the highest F.
     return Gains(candidates.value, candidates.value, gains.group, gains.n_groups)
+
+
+def _counts_of(credit: Credit) -> CountsFunction:
+    def counts(pair: Comparison, options: CountOptions) -> ScoreCounts:
+        return matched_counts(
+            pair,
+            credit,
+            soft=options.soft,
+            matching=options.matching,
+            average=options.average,
+            tau=options.tau,
+            severity_penalty=options.severity_penalty,
+            by=options.by,
+        )
+
+    return counts
+
+
+PARTIAL_CREDIT = PrecisionRecall(
+    name="partial_credit",
+    title="Matched spans by their overlap (MPP)",
+    row_title="overlapping spans, credit by overlap (recommended)",
+    explanation=Explanation(
+        "Spans matched one to one; a match counts by the share of the span that overlaps. Recommended with micro averaging "
+        "(Perrella et al. 2026).",
+        "Overlaps beyond the best one-to-one matching: a span split in two is matched once.",
+    ),
+    source="Perrella et al. 2026 (MPP), recommended there with micro averages",
+    compute=partial_credit,
+    counts=_counts_of("partial_credit"),
+)
+
+PARTIAL = PrecisionRecall(
+    name="partial",
+    title="Matched spans (MP)",
+    row_title="overlapping spans, one to one",
+    explanation=Explanation(
+        "Spans matched one to one that overlap by at least one character; each match counts fully.",
+        "How well matched spans overlap; making every span longer raises it.",
+    ),
+    source="Perrella et al. 2026 (MP)",
+    compute=partial,
+    counts=_counts_of("partial"),
+)
+
+EXACT = PrecisionRecall(
+    name="exact",
+    title="Identical spans (EM)",
+    row_title="identical spans",
+    explanation=Explanation(
+        "Spans that begin and end at the same characters on both sides, each matched once.",
+        "Spans that overlap but are not identical: they count as missed and as extra.",
+    ),
+    source="Perrella et al. 2026 (EM)",
+    compute=exact,
+    counts=_counts_of("exact"),
+)

@@ -1,32 +1,30 @@
-"""One-to-one matchings of spans: greedy, or the one with the best reported F."""
+"""One-to-one matchings of spans: a greedy matching, or the matching with the highest reported F."""
 
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import scipy  # its parts load when they are used: those that are slow to load are needed for agreement alone
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from spanplat.metrics.overlaps import Overlaps
 from spanplat.metrics.spans import BoolArray, FloatArray, IntArray, sum_by
 
 ROUNDS = 24
-"""More rounds than the search for the best F ever needed on real or random data."""
+"""Largest number of rounds of the search for the best F. Real and random data never needed as many."""
 PARETO_LIMIT = 4096
-"""How many trade-offs between precision and recall the exact search of one group may hold."""
+"""Largest number of (precision, recall) points in the exact search of one group."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gains:
-    """What every candidate pair adds to the numerators, and the denominators of its group of outputs.
+    """Gains in precision and recall of every candidate pair.
 
     Parameters
     ----------
     precision, recall : array of float, shape (pairs,)
-        What the pair adds to precision and to recall, already divided by the group's number of spans.
+        What the pair adds to precision and to recall. The values are divided by the group's number of spans.
     group : array of int, shape (pairs,)
-        The outputs scored together: all of them for micro averages, each by itself for macro averages.
+        Group of outputs that are scored together: one group for micro averages, one group per output for macro averages.
     n_groups : int
         Number of groups.
     """
@@ -37,7 +35,7 @@ class Gains:
     n_groups: int
 
     def points(self, chosen: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """Precision and recall of every group under a matching."""
+        """Return the precision and recall of every group with a matching."""
         groups = self.group[chosen]
         return (
             sum_by(groups, self.precision[chosen], self.n_groups),
@@ -46,7 +44,7 @@ class Gains:
 
 
 def greedy(pairs: Overlaps) -> BoolArray:
-    """Take pairs by 2|∩| / (|ŝ| + |s|) descending, ties in input order, each span at most once.
+    """Take pairs by 2|∩| / (|ŝ| + |s|) in descending order, each span at most once. Ties are taken in input order.
 
     Parameters
     ----------
@@ -56,14 +54,15 @@ def greedy(pairs: Overlaps) -> BoolArray:
     Returns
     -------
     array of bool, shape (pairs,)
-        Which candidates are taken.
+        Mask of the taken candidates.
     """
     rank = np.empty(len(pairs.output), dtype=np.int64)
     rank[np.argsort(-pairs.dice, kind="stable")] = np.arange(len(rank))
     taken = np.zeros(len(rank), dtype=bool)
     open_pairs = np.arange(len(rank))
     n_hypothesis, n_reference = (int(side.max(initial=-1)) + 1 for side in (pairs.hypothesis, pairs.reference))
-    while len(open_pairs):  # a pair that comes first for both of its spans is taken whatever the others do
+    # A pair with the best rank for both of its spans is taken in any case. So each round takes many pairs at once.
+    while len(open_pairs):
         hypothesis, reference, ranks = pairs.hypothesis[open_pairs], pairs.reference[open_pairs], rank[open_pairs]
         best_hypothesis, best_reference = np.full(n_hypothesis, len(rank)), np.full(n_reference, len(rank))
         np.minimum.at(best_hypothesis, hypothesis, ranks)
@@ -80,21 +79,22 @@ def greedy(pairs: Overlaps) -> BoolArray:
 def optimal(pairs: Overlaps, gains: Gains) -> BoolArray:
     """Find the matching with the highest F of every group.
 
-    F is concave and homogeneous in (P, R), so a matching that is heaviest under the weights given by F's gradient at its own point
-    has the highest F of all. From a start the weights are refined until that holds; where it never does, because the best point lies
-    inside the convex hull of the others, small groups are searched exactly.
+    F is concave and homogeneous in (P, R). The gradient of F at the point of a matching gives weights for precision and recall. If the
+    matching is the heaviest with these weights, no other matching has a higher F. The search starts with equal weights and refines
+    them until this holds. It may never hold, because the best point may be inside the convex hull of the others. Then small groups are
+    searched exactly.
 
     Parameters
     ----------
     pairs : Overlaps
         The candidates.
     gains : Gains
-        What each adds.
+        Gains of each candidate.
 
     Returns
     -------
     array of bool, shape (pairs,)
-        Which candidates are taken.
+        Mask of the taken candidates.
     """
     if not len(pairs.output):
         return np.zeros(0, dtype=bool)
@@ -103,6 +103,7 @@ def optimal(pairs: Overlaps, gains: Gains) -> BoolArray:
     if np.array_equal(gains.precision, gains.recall):
         return chosen
     precision, recall = gains.points(chosen)
+    # A group with at most one pair has nothing to choose.
     searching = np.bincount(gains.group, minlength=gains.n_groups) > 1
     slope = _gradient(precision, recall)
     for _ in range(ROUNDS):
@@ -115,7 +116,8 @@ def optimal(pairs: Overlaps, gains: Gains) -> BoolArray:
         reachable = slope[0] * new_precision + slope[1] * new_recall
         better = searching & (_f1(new_precision, new_recall) > _f1(precision, recall) + 1e-15)
         settled = searching & ~better & (reachable <= slope[0] * precision + slope[1] * recall + 1e-12)
-        secant = new_recall - recall, precision - new_precision  # weighs both points alike
+        # With these weights the old and the new point are equally heavy, so that a point between them can be found.
+        secant = new_recall - recall, precision - new_precision
         usable = (secant[0] > 0) & (secant[1] > 0)
         chosen = np.where(better[gains.group], proposal, chosen)
         precision, recall = np.where(better, new_precision, precision), np.where(better, new_recall, recall)
@@ -129,7 +131,7 @@ def optimal(pairs: Overlaps, gains: Gains) -> BoolArray:
 
 
 class MatchingProblem:
-    """Maximum-weight matchings over a fixed set of candidate pairs, connected component by component.
+    """Maximum-weight matchings over a fixed set of candidate pairs, solved for each connected component.
 
     Parameters
     ----------
@@ -140,8 +142,8 @@ class MatchingProblem:
     def __init__(self, left: IntArray, right: IntArray) -> None:
         n_left = int(left.max(initial=-1)) + 1
         size = n_left + int(right.max(initial=-1)) + 1
-        edges = coo_array((np.ones(len(left), dtype=np.int8), (left, right + n_left)), shape=(size, size))
-        _, labels = connected_components(edges, directed=False)
+        edges = scipy.sparse.coo_array((np.ones(len(left), dtype=np.int8), (left, right + n_left)), shape=(size, size))
+        _, labels = scipy.sparse.csgraph.connected_components(edges, directed=False)
         self.component: IntArray = labels[left].astype(np.int64)
         self.left, self.right = left, right
         self.star = self._is_star(size)
@@ -151,7 +153,8 @@ class MatchingProblem:
         self.blocks = [order[low:high] for low, high in pairwise(borders)]
 
     def _is_star(self, n_components: int) -> BoolArray:
-        """Say for every pair whether all pairs of its component share a span, so that at most one of them can be taken."""
+        """Return for every pair whether all pairs of its component share a span."""
+        # At most one pair of such a component can be taken. It is found without solving an assignment problem.
         stars = np.zeros(n_components, dtype=bool)
         for side in (self.left, self.right):
             low, high = np.full(n_components, np.iinfo(np.int64).max), np.full(n_components, -1)
@@ -162,7 +165,7 @@ class MatchingProblem:
         return shared
 
     def heaviest(self, weight: FloatArray, active: BoolArray) -> BoolArray:
-        """Find the matching of highest weight among the active pairs (whole components are active or not)."""
+        """Find the matching of highest weight among the active pairs. A component is active as a whole or not at all."""
         chosen = np.zeros(len(weight), dtype=bool)
         stars = np.flatnonzero(self.star & active & (weight > 0))
         order = stars[np.lexsort((stars, -weight[stars], self.component[stars]))]
@@ -173,8 +176,9 @@ class MatchingProblem:
         return chosen
 
     def heaviest_in(self, block: IntArray, weight: FloatArray) -> IntArray:
-        """Solve the assignment problem of one component; pairs that weigh nothing are not taken."""
+        """Solve the assignment problem of one component. Pairs without weight are not taken."""
         row, column = self.left[block], self.right[block]
+        # Spans of a component belong to one output and so have near positions. The matrix stays small without a renumbering.
         row, column = row - row.min(), column - column.min()
         matrix = np.zeros((row.max() + 1, column.max() + 1))
         matrix[row, column] = weight
@@ -186,7 +190,7 @@ class MatchingProblem:
 
 
 def _gradient(precision: FloatArray, recall: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Give the gradient of F up to a factor: the weight of precision is R², that of recall P²."""
+    """Return the gradient of F up to a factor: the weight of precision is R², the weight of recall is P²."""
     nothing = (precision + recall) == 0
     return np.where(nothing, 1.0, recall**2), np.where(nothing, 1.0, precision**2)
 
@@ -197,7 +201,7 @@ def _f1(precision: FloatArray, recall: FloatArray) -> FloatArray:
 
 
 def _refine(problem: MatchingProblem, gains: Gains, chosen: BoolArray) -> BoolArray:
-    """Search small groups exactly whose matching is not certainly the best."""
+    """Search the groups exactly whose matching may not be the best, if they are small enough."""
     precision, recall = gains.points(chosen)
     slope = _gradient(precision, recall)
     weight = slope[0][gains.group] * gains.precision + slope[1][gains.group] * gains.recall
@@ -213,7 +217,8 @@ def _refine(problem: MatchingProblem, gains: Gains, chosen: BoolArray) -> BoolAr
 
 
 def _exact(problem: MatchingProblem, gains: Gains, pairs: IntArray) -> list[int] | None:
-    """Combine the undominated (P, R) points of all components; ``None`` when there are too many."""
+    """Combine the undominated (P, R) points of all components. Return ``None`` if there are too many."""
+    # F rises with P and with R, so a point with a lower P and a lower R than another is never the best.
     points: list[tuple[float, float, list[int]]] = [(0.0, 0.0, [])]
     for component in np.unique(problem.component[pairs]).tolist():
         mine = pairs[problem.component[pairs] == component].tolist()

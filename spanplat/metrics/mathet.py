@@ -1,90 +1,42 @@
-"""γ (Mathet et al. 2015): agreement on where spans are, how many there are and what they are called, corrected for chance."""
+"""γ (Mathet et al. 2015): chance-corrected agreement on the places, numbers and categories of spans."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from joblib import Parallel, delayed
 
-from spanplat.errors import InvalidInput
 from spanplat.metrics.alignment import Costs, Dissimilarity, best_pair_alignments
 from spanplat.metrics.alignment_many import best_alignments
-from spanplat.metrics.result import Option, Result
+from spanplat.metrics.gamma_options import GammaOptions
+from spanplat.metrics.measure import Explanation, MeanOverOutputs
+from spanplat.metrics.result import Result
 from spanplat.metrics.sampling import draw
 from spanplat.metrics.spans import BoolArray, Comparison, FloatArray, IntArray, SpanSet
 from spanplat.metrics.units import Units, fit, units_of
 
 OUTPUTS_AT_ONCE = 1024
-"""How many outputs one batch of samples holds (bounds memory)."""
+"""Largest number of outputs in one batch of samples. It bounds memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Disorders:
-    """Observed and expected disorder per output, shape (n,); NaN where fewer than two annotators have spans."""
+    """Observed and expected disorder per output, shape (n,). NaN if fewer than two annotators have spans."""
 
     observed: FloatArray
     expected: FloatArray
 
     @property
     def gamma(self) -> FloatArray:
-        """γ = 1 - observed / expected; 1 where the observed disorder is 0, NaN where only the expected one is."""
+        """γ = 1 - observed / expected. It is 1 if the observed disorder is 0, and NaN if only the expected one is 0."""
         return chance_corrected(self.observed, self.expected)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GammaDisorders:
-    """The disorders under hard and under soft alignment, from the same samples."""
+    """Disorders of hard and soft alignments, from the same samples."""
 
     hard: Disorders
     soft: Disorders
-
-
-@dataclass(frozen=True, slots=True)
-class GammaOptions:
-    """Parameters of γ.
-
-    Parameters
-    ----------
-    alpha, beta, delta_empty : float
-        Weight of positions, weight of categories, and the cost Δ∅ of a unit left alone.
-    n_samples : int
-        Random samples per output for the expected disorder.
-    seed : int
-        Every output starts from ``numpy.random.RandomState(seed)``, as published figures do.
-    precision : float, optional
-        Wanted relative precision of every expected disorder (0.02 is two per cent, at 95 % confidence). Outputs that need more than
-        ``n_samples`` samples for it get as many as they need (Mathet et al. 2015, section 5.3).
-    """
-
-    alpha: float = 1.0
-    beta: float = 1.0
-    delta_empty: float = 1.0
-    n_samples: int = 30
-    seed: int = 42
-    precision: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.alpha < 0 or self.beta < 0 or self.delta_empty <= 0 or self.n_samples < 1:
-            raise InvalidInput("γ needs α and β of at least 0, Δ∅ above 0 and at least one sample.")
-        if self.precision is not None and not 0 < self.precision < 1:
-            raise InvalidInput(f"The wanted precision is {self.precision}; give a share between 0 and 1, such as 0.02.")
-
-    @property
-    def dissimilarity(self) -> Dissimilarity:
-        """The dissimilarity with these weights."""
-        return Dissimilarity(self.alpha, self.beta, self.delta_empty)
-
-    def as_dict(self) -> dict[str, Option]:
-        """Give the parameters by the names results show, with the name of the random stream."""
-        return {
-            "alpha": self.alpha,
-            "beta": self.beta,
-            "delta_empty": self.delta_empty,
-            "samples": self.n_samples,
-            "seed": self.seed,
-            "precision": self.precision,
-            "stream": "RandomState per output",
-        }
 
 
 def gamma_disorders(
@@ -92,9 +44,9 @@ def gamma_disorders(
     options: GammaOptions | None = None,
     *,
     n_jobs: int | None = None,
-    on_done: Callable[[int, int], None] = lambda _done, _total: None,
+    on_progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> GammaDisorders:
-    """Observed and expected disorders of every output.
+    """Compute the observed and expected disorders of every output.
 
     Parameters
     ----------
@@ -103,9 +55,9 @@ def gamma_disorders(
     options : GammaOptions, optional
         α, β, Δ∅, samples and seed.
     n_jobs : int, optional
-        Processes for joblib; left out, joblib's current configuration decides. The figures do not depend on it.
-    on_done : callable, optional
-        Told now and then how many outputs are done, of how many; what it raises ends the computation.
+        Number of processes for joblib. By default joblib's configuration decides. The figures do not depend on it.
+    on_progress : callable, optional
+        Callback with the number of finished outputs and the total. It may raise an exception to stop the computation.
 
     Returns
     -------
@@ -114,12 +66,16 @@ def gamma_disorders(
     options = options or GammaOptions()
     units = units_of(annotators)
     width = len(annotators)
+    # The other outputs have no disorder. Their values stay NaN, and S∅ counts them.
     outputs = np.flatnonzero(has_two(units, width))
     chunks = [outputs[begin : begin + OUTPUTS_AT_ONCE] for begin in range(0, len(outputs), OUTPUTS_AT_ONCE)]
     rows = [units.select((chunk[:, None] * width + np.arange(width)).ravel()) for chunk in chunks]
     values = np.full((4, annotators[0].n_outputs), np.nan)
     found: Iterable[FloatArray]
     if len(chunks) > 1:
+        from joblib import Parallel, delayed  # noqa: PLC0415 (slow to load, and small data do without)
+
+        # A generator gives results while others are computed, so that progress is reported in between.
         parallel = Parallel(n_jobs=n_jobs, return_as="generator")
         found = parallel(delayed(_chunk_disorders)(mine, width, options) for mine in rows)
     else:
@@ -128,7 +84,7 @@ def gamma_disorders(
     for chunk, disorders in zip(chunks, found, strict=True):
         values[:, chunk] = disorders
         done += len(chunk)
-        on_done(done, len(outputs))
+        on_progress(done, len(outputs))
     return GammaDisorders(Disorders(values[0], values[1]), Disorders(values[2], values[3]))
 
 
@@ -143,7 +99,7 @@ def gamma(
     seed: int = 42,
     precision: float | None = None,
 ) -> Result:
-    """γ of two annotators, averaged over the outputs where both have spans.
+    """Compute γ of two annotators, averaged over the outputs where both have spans.
 
     Parameters
     ----------
@@ -157,7 +113,7 @@ def gamma(
     Returns
     -------
     Result
-        ``mean`` and the number of ``outputs`` it rests on; per output ``gamma``, ``observed_disorder``, ``expected_disorder``.
+        ``mean`` and its number of ``outputs``; per output ``gamma``, ``observed_disorder``, ``expected_disorder``.
 
     Examples
     --------
@@ -172,7 +128,7 @@ def gamma(
 def gamma_of_annotators(
     annotators: Sequence[SpanSet], options: GammaOptions | None = None, *, soft: bool = False, n_jobs: int | None = None
 ) -> Result:
-    """One γ over two or more annotators, averaged over the outputs where at least two of them have spans.
+    """Compute one γ over two or more annotators, averaged over the outputs where at least two of them have spans.
 
     Parameters
     ----------
@@ -202,7 +158,7 @@ def gamma_of_annotators(
 
 
 def gamma_result(disorders: Disorders, options: GammaOptions, *, soft: bool) -> Result:
-    """Average γ over outputs, saying how many there are and why a figure is missing."""
+    """Return the mean of γ over outputs, with their number, or the reason why it is undefined."""
     values = disorders.gamma
     defined = values[~np.isnan(values)]
     figures: dict[str, float | None] = {
@@ -220,16 +176,16 @@ def gamma_result(disorders: Disorders, options: GammaOptions, *, soft: bool) -> 
 
 
 def chance_corrected(observed: FloatArray, expected: FloatArray) -> FloatArray:
-    """1 - observed / expected; 1 where nothing was observed, NaN where something was and nothing was expected."""
+    """Return 1 - observed / expected. It is 1 if observed is 0, and NaN if only expected is 0."""
     ratio = np.divide(observed, expected, out=np.full_like(observed, np.nan), where=expected > 0)
     return np.where(observed == 0, 1.0, 1.0 - ratio)
 
 
 def s_empty(annotators: Sequence[SpanSet]) -> Result:
-    """S∅: agreement on the outputs γ cannot judge (Kasner et al. 2025).
+    """Compute S∅, the agreement on the outputs without a γ (Kasner et al. 2025).
 
-    The mean of 1 / (1 + number of spans) over the outputs where fewer than two annotators have spans that γ can align, so that every
-    output counts for exactly one of the two.
+    It is the mean of 1 / (1 + number of spans) over the outputs where fewer than two annotators have spans that γ can align. Every
+    output counts either for γ or for S∅.
 
     Parameters
     ----------
@@ -261,19 +217,19 @@ def s_empty(annotators: Sequence[SpanSet]) -> Result:
 
 
 def has_two(units: Units, n_annotators: int) -> BoolArray:
-    """For which outputs at least two annotators have units."""
+    """Return a mask of the outputs where at least two annotators have units."""
     per_annotator: BoolArray = units.counts.reshape(-1, n_annotators) > 0
     comparable: BoolArray = per_annotator.sum(axis=1) >= 2
     return comparable
 
 
 def samples_needed(sample_disorders: FloatArray, precision: float) -> IntArray:
-    """How many samples the mean disorder needs for a relative precision at 95 % confidence (Mathet et al. 2015, section 5.3).
+    """Return the number of samples for a relative precision at 95 % confidence (Mathet et al. 2015, section 5.3).
 
     Parameters
     ----------
     sample_disorders : array of float, shape (n, samples)
-        Disorders of the samples drawn so far.
+        Disorders of the first samples.
     precision : float
         Wanted half width of the interval, as a share of the mean.
 
@@ -294,7 +250,7 @@ def _why_undefined(disorders: Disorders) -> str:
 
 
 def _chunk_disorders(units: Units, width: int, options: GammaOptions) -> FloatArray:
-    """Hard observed, hard expected, soft observed and soft expected disorder of a batch of outputs, shape (4, outputs)."""
+    """Return hard observed, hard expected, soft observed and soft expected disorders of a batch, shape (4, outputs)."""
     observed = _disorders(units, width, options.dissimilarity)
     hard, soft = _sample_disorders(units, width, options, options.n_samples)
     expected = np.stack([hard.mean(axis=1), soft.mean(axis=1)])
@@ -303,20 +259,21 @@ def _chunk_disorders(units: Units, width: int, options: GammaOptions) -> FloatAr
         for number in np.unique(needed[needed > options.n_samples]).tolist():
             outputs = np.flatnonzero(needed == number)
             mine = units.select((outputs[:, None] * width + np.arange(width)).ravel())
+            # `draw` always starts at the beginning of the stream, so the larger number includes the first samples.
             more = _sample_disorders(mine, width, options, number)
             expected[:, outputs] = [disorders.mean(axis=1) for disorders in more]
     return np.stack([observed.hard, expected[0], observed.soft, expected[1]])
 
 
 def _sample_disorders(units: Units, width: int, options: GammaOptions, n_samples: int) -> tuple[FloatArray, FloatArray]:
-    """Hard and soft disorders of the random samples, each of shape (outputs, samples)."""
+    """Return the hard and soft disorders of the random samples, each of shape (outputs, samples)."""
     samples = draw(fit(units, width), n_annotators=width, n_samples=n_samples, seed=options.seed)
     disorders = _disorders(samples, width, options.dissimilarity)
     return disorders.hard.reshape(-1, n_samples), disorders.soft.reshape(-1, n_samples)
 
 
 def _disorders(units: Units, width: int, dissimilarity: Dissimilarity) -> Costs:
-    """Costs of the best alignments divided by the mean number of units per annotator."""
+    """Return the costs of the best alignments, divided by the mean number of units per annotator."""
     rows = np.arange(len(units.counts)).reshape(-1, width)
     if width == 2:
         costs = best_pair_alignments(units.select(rows[:, 0]), units.select(rows[:, 1]), dissimilarity)
@@ -324,3 +281,55 @@ def _disorders(units: Units, width: int, dissimilarity: Dissimilarity) -> Costs:
         costs = best_alignments(units, width, dissimilarity)
     mean_units = units.counts.reshape(-1, width).mean(axis=1)
     return Costs(costs.hard / mean_units, costs.soft / mean_units)
+
+
+def _gamma_by_output(pair: Comparison, softs: Sequence[bool], options: GammaOptions) -> list[FloatArray]:
+    """Return γ of every output, hard and soft from the same samples."""
+    disorders = gamma_disorders((pair.hypothesis, pair.reference), options)
+    return [disorders.soft.gamma if soft else disorders.hard.gamma for soft in softs]
+
+
+GAMMA = MeanOverOutputs(
+    name="gamma",
+    title="γ",
+    titles={"hard": "γ", "soft": "γ, soft alignment"},
+    explanation=Explanation(
+        "γ (Mathet et al. 2015): aligns the spans of both sides so that they disagree least in place and category, and compares "
+        "that with random annotations of the same kind. 1 is perfect, 0 is chance, negative is worse than chance. "
+        "Every span stands in exactly one alignment. Mean over outputs.",
+        "Outputs where fewer than two sides marked anything: there S∅ speaks.",
+    ),
+    explanations={
+        "soft": Explanation(
+            "γ where a span may stand in several alignments, so that one long span can answer to several short ones "
+            "(Titeux and Riad 2021). Mean over outputs.",
+            "Outputs where fewer than two sides marked anything: there S∅ speaks.",
+        )
+    },
+    source="Mathet et al. 2015; Titeux & Riad 2021",
+    compute=gamma,
+    values=_gamma_by_output,
+    bounds=(float("-inf"), 1.0),
+    why_undefined="there is no output on which both sides marked something",
+)
+
+
+def _s_empty_of(pair: Comparison) -> Result:
+    return s_empty((pair.reference, pair.hypothesis))
+
+
+S_EMPTY = MeanOverOutputs(
+    name="s_empty",
+    title="Agreement on nothing S∅",
+    explanation=Explanation(
+        "Agreement on marking nothing: over the outputs where γ says nothing, the mean of 1/(1 + number of spans). "
+        "1 when neither side marked anything in any of them.",
+        "Where the spans are and what category they have.",
+    ),
+    source="Kasner et al. 2025",
+    compute=_s_empty_of,
+    values=lambda pair, _softs, _options: [_s_empty_of(pair).per_output["s_empty"]],
+    bounds=(0.0, 1.0),
+    why_undefined="both sides marked something on every output",
+    has_soft=False,
+)

@@ -1,4 +1,4 @@
-"""All pairs of spans that could match: same output, same side, same category unless soft, and something in common."""
+"""Pairs of spans that can match: same output, same side, same category (unless soft), and common characters."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -19,11 +19,11 @@ class Overlaps:
     hypothesis, reference : array of int, shape (pairs,)
         Positions of the two spans in their span sets.
     common : array of int, shape (pairs,)
-        Characters in common; omission marks at the same place have one.
+        Number of common characters. Two omission marks at the same place have one.
     of_hypothesis, of_reference : array of float, shape (pairs,)
         ``common`` as a share of the hypothesis span and of the reference span.
     value : array of float, shape (pairs,)
-        1, less the severity penalty where the severities differ.
+        1, minus the severity penalty if the severities differ.
     """
 
     output: IntArray
@@ -36,7 +36,7 @@ class Overlaps:
     identical: BoolArray
 
     def keep(self, mask: BoolArray) -> Self:
-        """Keep only the pairs where ``mask`` is true."""
+        """Return the pairs where ``mask`` is true."""
         return type(self)(
             self.output[mask],
             self.hypothesis[mask],
@@ -50,7 +50,7 @@ class Overlaps:
 
     @property
     def dice(self) -> FloatArray:
-        """2 |∩| / (|ŝ| + |s|), less the severity penalty."""
+        """Dice coefficient 2 |∩| / (|ŝ| + |s|), times ``value``."""
         length = self.common / self.of_hypothesis + self.common / self.of_reference
         return 2 * self.common / length * self.value
 
@@ -58,7 +58,7 @@ class Overlaps:
 def overlaps(pair: Comparison, *, soft: bool = False, severity_penalty: float = 0.0) -> Overlaps:
     """List all overlapping pairs of a comparison.
 
-    An omission mark (zero characters) overlaps only an omission mark at the same place, and counts there as one character.
+    An omission mark (zero characters) overlaps only an omission mark at the same place. This overlap counts as one character.
 
     Parameters
     ----------
@@ -67,13 +67,14 @@ def overlaps(pair: Comparison, *, soft: bool = False, severity_penalty: float = 
     soft : bool
         Whether spans of different categories may match.
     severity_penalty : float
-        What a pair of spans with different severities loses, 0 to 1.
+        Deduction for a pair of spans with different severities, 0 to 1.
 
     Returns
     -------
     Overlaps
     """
     left, right = pair.hypothesis, pair.reference
+    # All pairs of spans of the same output, as two arrays of positions. A loop over outputs would be slow.
     per_span = right.counts[left.output]
     hypothesis = np.repeat(np.arange(left.n_spans), per_span)
     first = np.cumsum(per_span) - per_span
@@ -94,6 +95,7 @@ def overlaps(pair: Comparison, *, soft: bool = False, severity_penalty: float = 
         hypothesis=hypothesis,
         reference=reference,
         common=common,
+        # An omission mark has no length and one common character, so its share is 1.
         of_hypothesis=common / np.maximum(left.lengths[hypothesis], 1),
         of_reference=common / np.maximum(right.lengths[reference], 1),
         value=np.where(differs, 1.0 - severity_penalty, 1.0),

@@ -1,4 +1,4 @@
-"""Whether groups of people differ in how often something was done right."""
+"""Significance test for the difference between the shares of several groups."""
 
 from collections.abc import Sequence
 
@@ -10,18 +10,18 @@ GROUPS_OF_FISHER = 2
 def difference_of_shares(counts: Sequence[tuple[int, int]]) -> float | None:
     """Return the p-value of the difference between the shares of several groups.
 
-    Two groups are compared by Fisher's exact test, two-sided (R. A. Fisher, The Design of Experiments, 1935); more by Pearson's
-    chi-squared test of independence, without a correction.
+    Two groups are compared by Fisher's exact test, two-sided (R. A. Fisher, The Design of Experiments, 1935). More groups are compared
+    by Pearson's chi-squared test of independence, without a correction.
 
     Parameters
     ----------
     counts
-        By group: how many there are, and how many of them were right.
+        For each group: the total number, and the number of right ones.
 
     Returns
     -------
     float or None
-        None where fewer than two groups have any, or where none or all of them were right: there is nothing to test.
+        None if fewer than two groups have members, or if none or all are right. Then there is nothing to test.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""NumPy's legacy random stream, laid out as a table so that many outputs can read it at once.
+"""NumPy's legacy random stream as a table, so that many outputs can read it at once.
 
-Seed parity means one fresh ``numpy.random.RandomState(seed)`` per output: every output reads the *same* stream of doubles and only
-walks through it differently. A unit always takes one pair of normal deviates and one uniform deviate, so the walk over ``n`` units
-from a position is a function of the position alone, tabulated here once for powers of two.
+Published figures use a new ``numpy.random.RandomState(seed)`` for each output. So every output reads the *same* stream of doubles, but
+takes different steps through it. A unit always takes one pair of normal deviates and one uniform deviate. The position after ``n``
+units therefore depends only on the position before. The table has it for powers of two.
 """
 
 from dataclasses import dataclass
@@ -15,18 +15,18 @@ from spanplat.metrics.spans import FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stream:
-    """The first doubles of ``RandomState(seed)`` and what the polar method makes of them.
+    """First doubles of ``RandomState(seed)``, and the normal deviates that the polar method makes of them.
 
-    Every array has one entry per position plus a last one that stands for "past the end" and points to itself.
+    Every array has one entry per position, and a last entry that stands for "past the end" and points to itself.
 
     Parameters
     ----------
     uniform : array of float
-        The doubles themselves.
+        The doubles.
     first, second : array of float
-        The pair of normal deviates made from the first accepted pair of doubles at or after a position, in the order they are given.
+        The normal deviates made from the first accepted pair of doubles at or after a position, in the order of the generator.
     after_pair : array of int
-        The position behind that pair.
+        The position after that pair.
     jumps : tuple of array of int
         ``jumps[b][p]`` is the position after ``2 ** b`` units that begin at ``p``.
     """
@@ -39,11 +39,11 @@ class Stream:
 
     @property
     def end(self) -> int:
-        """The position that stands for "past the end"."""
+        """Position that stands for "past the end"."""
         return len(self.uniform) - 1
 
     def after_units(self, position: IntArray, units: IntArray) -> IntArray:
-        """Give the positions after walking over this many units, element by element."""
+        """Return the positions after this many units, for each element."""
         for bit, jump in enumerate(self.jumps):
             position = np.where(units >> bit & 1, jump[position], position)
         return position
@@ -51,22 +51,22 @@ class Stream:
 
 @lru_cache(maxsize=4)
 def stream(seed: int, length: int, most_units: int) -> Stream:
-    """Tabulate a stream.
+    """Make the table of a stream.
 
     Parameters
     ----------
     seed : int
         Seed of ``numpy.random.RandomState``.
     length : int
-        How many doubles to lay out.
+        Number of doubles in the table.
     most_units : int
-        The longest walk `Stream.after_units` must be able to make.
+        Largest number of units for `Stream.after_units`.
 
     Returns
     -------
     Stream
     """
-    uniform = np.random.RandomState(seed).random_sample(length)  # the legacy stream is the point
+    uniform = np.random.RandomState(seed).random_sample(length)  # the stream of published figures, not `default_rng`
     x1, x2 = 2.0 * uniform[:-1] - 1.0, 2.0 * uniform[1:] - 1.0
     square = x1 * x1 + x2 * x2
     accepted = (square < 1.0) & (square > 0.0)

@@ -1,9 +1,8 @@
-"""Agreement of ratings: correlations over segments or systems, chance-corrected agreement, and scores of several raters in one."""
+"""Agreement of ratings: correlations over segments or systems, chance-corrected agreement, and aggregation of several raters."""
 
 from collections.abc import Callable
 from typing import Literal
 
-import krippendorff
 import numpy as np
 import scipy  # its parts load when they are used: those that are slow to load are needed for agreement alone
 
@@ -22,14 +21,14 @@ TOO_FEW = "fewer than two items are rated by both sides"
 
 
 def rating_correlation(reference: FloatArray, hypothesis: FloatArray, *, systems: IntArray | None = None) -> Result:
-    """Pearson, Spearman and Kendall τ-b between two sides' ratings.
+    """Compute Pearson, Spearman and Kendall τ-b between the ratings of two sides.
 
     Parameters
     ----------
     reference, hypothesis : array of float, shape (n,)
-        Ratings of the same segments; NaN where one is missing. Segments without both are left out.
+        Ratings of the same segments. NaN stands for a missing rating. Segments without both ratings are left out.
     systems : array of int, shape (n,), optional
-        The system of each segment. Given, the correlations are over system means, otherwise over segments.
+        The system of each segment. If given, the correlations are over system means, else over segments.
 
     Returns
     -------
@@ -46,6 +45,7 @@ def rating_correlation(reference: FloatArray, hypothesis: FloatArray, *, systems
     left, right = _both_rated(reference, hypothesis)
     over: Over = "segments"
     if systems is not None:
+        # The means are over segments that both sides rated, so that both means of a system are about the same segments.
         over = "systems"
         rated = ~(np.isnan(reference) | np.isnan(hypothesis))
         _, code = np.unique(np.asarray(systems)[rated], return_inverse=True)
@@ -68,7 +68,7 @@ def rating_correlation(reference: FloatArray, hypothesis: FloatArray, *, systems
 
 
 def judge_correlation(ratings: FloatArray, *, systems: IntArray | None = None) -> Result:
-    """Correlation of one judge with the mean of the others, averaged over judges: what a model's correlation stands beside.
+    """Correlate each judge with the mean of the others, and average over judges. It is the human baseline for a model's correlation.
 
     Parameters
     ----------
@@ -80,8 +80,8 @@ def judge_correlation(ratings: FloatArray, *, systems: IntArray | None = None) -
     Returns
     -------
     Result
-        ``pearson``, ``spearman``, ``kendall`` and ``ties``: means over the judges for whom they are defined; and the number of such
-        ``judges``. The option ``over`` says whether items are segments or systems.
+        ``pearson``, ``spearman``, ``kendall`` and ``ties``: means over the judges with a defined correlation. ``judges``: number of
+        these judges. The option ``over`` says whether items are segments or systems.
 
     Examples
     --------
@@ -110,14 +110,14 @@ def judge_correlation(ratings: FloatArray, *, systems: IntArray | None = None) -
 
 
 def krippendorff_alpha(ratings: FloatArray, *, level: Level = "interval") -> Result:
-    """Krippendorff's α (Krippendorff 2011).
+    """Compute Krippendorff's α (Krippendorff 2011).
 
     Parameters
     ----------
     ratings : array of float, shape (raters, n)
         NaN where a rater did not rate.
     level : {"nominal", "ordinal", "interval", "ratio"}
-        What distances between ratings mean.
+        Level of measurement, which defines the distance between two ratings.
 
     Returns
     -------
@@ -143,6 +143,8 @@ def krippendorff_alpha(ratings: FloatArray, *, level: Level = "interval") -> Res
             options={"level": level},
             undefined={"alpha": reason},
         )
+    import krippendorff  # noqa: PLC0415 (only this measure needs it)
+
     alpha = krippendorff.alpha(reliability_data=values, level_of_measurement=level)
     return Result("krippendorff_alpha", {"alpha": float(alpha)}, outputs=int(pairable.sum()), options={"level": level})
 
@@ -150,16 +152,16 @@ def krippendorff_alpha(ratings: FloatArray, *, level: Level = "interval") -> Res
 def cohen_kappa(
     reference: FloatArray, hypothesis: FloatArray, *, weights: Weights = "unweighted", scale: FloatArray | None = None
 ) -> Result:
-    """Cohen's κ (Cohen 1960, 1968) and the share of equal ratings.
+    """Compute Cohen's κ (Cohen 1960, 1968) and the share of equal ratings.
 
     Parameters
     ----------
     reference, hypothesis : array of float, shape (n,)
-        Ratings of the same items; NaN where one is missing.
+        Ratings of the same items. NaN stands for a missing rating.
     weights : {"unweighted", "linear", "quadratic"}
-        How disagreements count by the distance of their places on the scale.
+        Weight of a disagreement by the distance of the two levels on the scale.
     scale : array of float, optional
-        All levels in order; left out, the levels that occur.
+        All levels in order. By default the levels that occur.
 
     Returns
     -------
@@ -199,7 +201,7 @@ def cohen_kappa(
 
 
 def aggregate(ratings: FloatArray, *, method: Aggregation = "mean") -> FloatArray:
-    """One score per item from several raters.
+    """Aggregate the ratings of several raters to one score per item.
 
     Parameters
     ----------
@@ -207,12 +209,12 @@ def aggregate(ratings: FloatArray, *, method: Aggregation = "mean") -> FloatArra
         NaN where a rater did not rate.
     method : {"mean", "mean_without_outliers", "median", "majority", "minimum"}
         An outlier differs from the mean of the other ratings by at least two of their standard deviations and at least one point.
-        The majority is the most frequent rating, the lowest of several.
+        The majority is the most frequent rating. If several are equally frequent, it is the lowest of them.
 
     Returns
     -------
     array of float, shape (n,)
-        NaN where nobody rated.
+        An item without ratings has NaN.
 
     Examples
     --------

@@ -1,18 +1,20 @@
-"""All figures of one comparison, as the command line and the dashboard show them."""
+"""Report with all figures of one comparison, as the command line and the dashboard show them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from spanplat import __version__
-from spanplat.metrics.best_match import best_match_counts, span_average_counts
 from spanplat.metrics.categorial import gamma_cat
-from spanplat.metrics.characters import Empty, char_counts, compared_outputs
+from spanplat.metrics.characters import compared_outputs
 from spanplat.metrics.confusion import confusion
 from spanplat.metrics.count_correlation import category_counts, count_correlation
-from spanplat.metrics.matched import Credit, Matching, matched_counts
-from spanplat.metrics.mathet import GammaDisorders, GammaOptions, gamma_disorders, gamma_result, s_empty
+from spanplat.metrics.gamma_options import GammaOptions
+from spanplat.metrics.mathet import GammaDisorders, gamma_disorders, gamma_result, s_empty
+from spanplat.metrics.measure import CountOptions, Empty, Matching, PrecisionRecall
+from spanplat.metrics.registry import PRECISION_RECALL
 from spanplat.metrics.resampling import (
     Statistic,
     bootstrap,
@@ -23,12 +25,10 @@ from spanplat.metrics.resampling import (
     pearson_statistic,
 )
 from spanplat.metrics.result import Option, Result
-from spanplat.metrics.scores import Average, Counts, Scores, score
+from spanplat.metrics.scores import Average, score
 from spanplat.metrics.spans import Comparison, FloatArray, IntArray
 
 Figures = dict[str, Any]
-CountsOf = Callable[[Comparison, bool, Average, str | None], Counts]
-"""Counts of a family for (comparison, soft, average, stratum)."""
 
 VARIANTS = {"hard": False, "soft": True}
 
@@ -56,31 +56,31 @@ def agreement_report(
     Parameters
     ----------
     pair : Comparison
-        Reference and hypothesis on the outputs both completed. An output annotated by several people, or compared in several pairs,
-        occurs several times; each occurrence counts as one output.
+        Reference and hypothesis on the outputs that both completed. An output with several annotators, or in several pairs, occurs
+        several times. Each occurrence counts as one output.
     matching : {"optimal", "greedy"}
         How spans are matched one to one.
     empty : {"include", "skip"}
-        Whether outputs on which a side marked nothing count in ``char`` and ``char_binary``.
+        Whether outputs without spans on one side count in ``char`` and ``char_binary``.
     seed, n_samples, alpha, beta, delta_empty
-        Parameters of γ, see `GammaOptions`; the seed is the bootstrap's too.
+        Parameters of γ, see `GammaOptions`. The bootstrap uses the same seed.
     n_bootstrap : int
-        Resamples for the intervals; 0 leaves them out.
+        Number of resamples for the intervals. With 0 there are no intervals.
     by : str, optional
-        Which of the comparison's groupings the ``strata`` average over.
+        Name of the comparison's grouping for the ``strata`` averages.
     tau, severity_penalty
         See `spanplat.metrics.matched`.
     precision : float, optional
         Wanted precision of the expected disorders, see `GammaOptions`.
     with_gamma : bool
-        False leaves γ and its relatives out (headline figures first, the slow ones later).
+        Whether to compute γ, γ-cat and γ-k, which take most of the time.
     n_jobs : int, optional
-        Processes for joblib; the figures do not depend on it.
+        Number of processes for joblib. The figures do not depend on it.
 
     Returns
     -------
     dict
-        The figures by name; an undefined one is ``None`` and has its reason under ``undefined``, by its path.
+        The figures by name. An undefined figure is ``None``, and ``undefined`` has its reason by its path.
     """
     staged = StagedReport(
         pair,
@@ -112,7 +112,7 @@ def agreement_report(
 
 
 class StagedReport:
-    """The figures of `agreement_report` one stage after the other, for those who want the quick ones first.
+    """Computation of the figures of `agreement_report` in stages, so that quick figures are available first.
 
     Parameters
     ----------
@@ -136,44 +136,47 @@ class StagedReport:
     ) -> None:
         self.pair = pair
         self.gamma_options = gamma or GammaOptions()
-        self._families = _families(matching, tau, severity_penalty)
+        self._counting = CountOptions(matching=matching, tau=tau, severity_penalty=severity_penalty, by=by)
         self._empty = empty
-        self._by = by
         self._n_jobs = n_jobs
         self._disorders: GammaDisorders | None = None
 
     def headline(self) -> Figures:
-        """Everything that needs no random samples, and ``undefined`` with the reasons of undefined figures."""
+        """Compute all figures without random samples. ``undefined`` has the reasons for undefined figures."""
         pair, undefined = self.pair, dict[str, str]()
         figures: Figures = {"outputs": pair.n_outputs}
-        figures |= _scored_families(pair, self._families, self._empty, self._by, undefined)
+        figures |= _precision_and_recall(pair, self._counting, self._empty, undefined)
         figures["pearson"] = _correlations(pair, undefined)
         figures["s_empty"] = figures_of(s_empty((pair.reference, pair.hypothesis)), "s_empty", undefined)
         crossed = confusion(pair)
         figures["confusion"] = {"labels": list(crossed.labels), "matrix": crossed.matrix.tolist()}
-        figures["per_category"] = _per_category(pair, self._families, compared_outputs(pair, self._empty))
+        figures["per_category"] = _per_category(pair, self._counting, self._empty)
         return figures | {"undefined": undefined}
 
-    def gamma(self, on_done: Callable[[int, int], None] = lambda _done, _total: None) -> Figures:
-        """γ and its relatives, and their ``undefined``; ``on_done`` is told how many outputs are done, of how many."""
+    def gamma(self, on_progress: Callable[[int, int], None] = lambda _done, _total: None) -> Figures:
+        """Compute γ, γ-cat and γ-k. ``on_progress`` gets the number of finished outputs and the total."""
+        # The sampler draws the hypothesis first, as in `gamma`. The other order gives other random samples.
         self._disorders = gamma_disorders(
-            (self.pair.hypothesis, self.pair.reference), self.gamma_options, n_jobs=self._n_jobs, on_done=on_done
+            (self.pair.hypothesis, self.pair.reference),
+            self.gamma_options,
+            n_jobs=self._n_jobs,
+            on_progress=on_progress,
         )
         undefined: dict[str, str] = {}
         return _gammas(self.pair, self._disorders, self.gamma_options, undefined) | {"undefined": undefined}
 
     @property
     def has_gamma(self) -> bool:
-        """Whether γ was computed, so that it gets intervals."""
+        """Whether γ was computed. Only then `intervals` includes it."""
         return self._disorders is not None
 
     def intervals(self, n_bootstrap: int) -> Figures:
-        """Bootstrap the headline figures, and γ if it was computed before; empty without resamples."""
+        """Bootstrap the headline figures, and γ if it was computed before. Without resamples the result is empty."""
         found = {}
         if n_bootstrap:
             found = _intervals(
                 self.pair,
-                self._families,
+                self._counting,
                 self._disorders,
                 empty=self._empty,
                 n_bootstrap=n_bootstrap,
@@ -183,46 +186,27 @@ class StagedReport:
         return {"intervals": found}
 
 
-def _families(matching: Matching, tau: int, severity_penalty: float) -> dict[str, CountsOf]:
-    def matched(credit: Credit) -> CountsOf:
-        return lambda pair, soft, average, by: matched_counts(
-            pair,
-            credit,
-            soft=soft,
-            matching=matching,
-            average=average,
-            tau=tau,
-            severity_penalty=severity_penalty,
-            by=by,
-        )
-
-    return {
-        "char": lambda pair, soft, _average, _by: char_counts(pair, soft=soft),
-        "char_binary": lambda pair, soft, _average, _by: char_counts(pair, soft=soft, binary=True),
-        "exact": matched("exact"),
-        "partial": matched("partial"),
-        "partial_credit": matched("partial_credit"),
-        "best_match": lambda pair, soft, _average, _by: best_match_counts(pair, soft=soft),
-        "span_average": lambda pair, soft, _average, _by: span_average_counts(pair, soft=soft),
-    }
+def _compared(pair: Comparison, measure: PrecisionRecall, empty: Empty) -> IntArray:
+    """Return the positions of the outputs that a measure counts. Only measures that count characters may leave outputs out."""
+    return compared_outputs(pair, empty) if measure.unit == "characters" else np.arange(pair.n_outputs)
 
 
-def _scored_families(
-    pair: Comparison, families: Mapping[str, CountsOf], empty: Empty, by: str | None, undefined: dict[str, str]
-) -> Figures:
-    """Scores of every family, hard and soft, under every average; ``char`` shows its micro average at the top."""
+def _precision_and_recall(pair: Comparison, counting: CountOptions, empty: Empty, undefined: dict[str, str]) -> Figures:
+    """Return the hard and soft scores of every measure with every average. ``char`` has its micro average on the top level."""
     figures: Figures = {}
-    for name, counts_of in families.items():
-        outputs = compared_outputs(pair, empty) if name.startswith("char") else np.arange(pair.n_outputs)
+    for name, measure in PRECISION_RECALL.items():
+        outputs = _compared(pair, measure, empty)
         figures[name] = {
-            variant: _family(pair, counts_of, soft=soft, by=by, outputs=outputs) for variant, soft in VARIANTS.items()
+            variant: _averages(pair, measure, replace(counting, soft=soft), outputs)
+            for variant, soft in VARIANTS.items()
         }
         if len(outputs) == 0:
             undefined[name] = "no output to compare"
     figures["macro_f_of_means"] = {
-        name: {variant: figures[name][variant].pop("macro_f_of_means") for variant in VARIANTS} for name in families
+        name: {variant: figures[name][variant].pop("macro_f_of_means") for variant in VARIANTS}
+        for name in PRECISION_RECALL
     }
-    for name in families:
+    for name in PRECISION_RECALL:
         f1 = {variant: figures[name][variant]["micro"]["f1"] for variant in VARIANTS}
         figures[name]["delta"] = _difference(f1["soft"], f1["hard"])
     for variant in VARIANTS:
@@ -230,24 +214,15 @@ def _scored_families(
     return figures
 
 
-def _family(
-    pair: Comparison,
-    counts_of: CountsOf,
-    *,
-    soft: bool,
-    by: str | None,
-    outputs: IntArray,
-) -> Figures:
-    """Scores of one family under every average."""
-    averages: tuple[Average, ...] = ("micro", "macro", "macro_f_of_means")
-    if by is not None:
-        averages += ("strata",)
-    strata = pair.stratum(by)
-    scores: dict[str, Scores] = {}
-    macro = counts_of(pair, soft, "macro", by).select(outputs)  # both macro averages match output by output
-    for average in averages:
-        counts = macro if average.startswith("macro") else counts_of(pair, soft, average, by).select(outputs)
-        scores[average] = score(counts, average=average, strata=None if strata is None else strata[outputs])
+def _averages(pair: Comparison, measure: PrecisionRecall, counting: CountOptions, outputs: IntArray) -> Figures:
+    """Return the scores of one measure with every average."""
+    strata = pair.stratum(counting.by)
+    groups = None if strata is None else strata[outputs]
+    averages: tuple[Average, ...] = ("micro", "macro") if strata is None else ("micro", "macro", "strata")
+    # An optimal matching maximises the F of its average, so each average needs counts of its own.
+    counts = {average: measure.counts(pair, replace(counting, average=average)).select(outputs) for average in averages}
+    scores = {average: score(own, average=average, strata=groups) for average, own in counts.items()}
+    scores["macro_f_of_means"] = score(counts["macro"], average="macro_f_of_means")
     return {average: result.as_dict() for average, result in scores.items()}
 
 
@@ -264,22 +239,16 @@ def _correlations(pair: Comparison, undefined: dict[str, str]) -> Figures:
     }
 
 
-def _per_category(pair: Comparison, families: Mapping[str, CountsOf], char_outputs: IntArray) -> Figures:
-    """Scores of every category by itself, and how often each side used it."""
+def _per_category(pair: Comparison, counting: CountOptions, empty: Empty) -> Figures:
+    """Return the scores of each category, and its number of spans on each side."""
     figures: Figures = {}
     for code, name in enumerate(pair.categories):
         mine = pair.of_category(code)
-        figures[name] = {
-            "spans": {"reference": mine.reference.n_spans, "hypothesis": mine.hypothesis.n_spans},
-            **{
-                family: score(
-                    counts_of(mine, False, "micro", None).select(char_outputs)
-                    if family.startswith("char")
-                    else counts_of(mine, False, "micro", None)
-                ).as_dict()
-                for family, counts_of in families.items()
-            },
-        }
+        figures[name] = {"spans": {"reference": mine.reference.n_spans, "hypothesis": mine.hypothesis.n_spans}}
+        for measure in PRECISION_RECALL.values():
+            counts = measure.counts(mine, replace(counting, by=None))
+            # `pair`, not `mine`: an output is left out if it has no span at all, not if it has none of this category.
+            figures[name][measure.name] = score(counts.select(_compared(pair, measure, empty))).as_dict()
     return figures
 
 
@@ -302,7 +271,7 @@ def _gammas(pair: Comparison, disorders: GammaDisorders, options: GammaOptions, 
 
 
 def figures_of(result: Result, path: str, undefined: dict[str, str]) -> Figures:
-    """Return a result's figures, and note under the path why some are undefined."""
+    """Return the figures of a result. Add the reasons for undefined figures to ``undefined``, by path."""
     for name, reason in result.undefined.items():
         undefined[f"{path}.{name}"] = reason
     return dict(result.figures)
@@ -314,7 +283,7 @@ def _difference(left: float | None, right: float | None) -> float | None:
 
 def _intervals(
     pair: Comparison,
-    families: Mapping[str, CountsOf],
+    counting: CountOptions,
     disorders: GammaDisorders | None,
     *,
     empty: Empty,
@@ -322,22 +291,22 @@ def _intervals(
     seed: int,
     n_jobs: int | None,
 ) -> dict[str, list[float | None]]:
-    """Bootstrap the headline figures together, so that every resample draws the same outputs for all of them.
+    """Bootstrap the headline figures together, so that each resample draws the same outputs for all of them.
 
-    Matchings are those of the whole comparison: resampling is of counts.
+    Spans are matched once, for the whole comparison. Only the counts are resampled.
     """
     if pair.n_outputs == 0:
         return {}
     parts: list[tuple[list[str], FloatArray, Statistic]] = []
+    # Outputs that a measure leaves out become rows of zeros: all columns need the same rows to be resampled together.
     kept = np.zeros((pair.n_outputs, 1))
     kept[compared_outputs(pair, empty)] = 1.0
-    for family, counts_of in families.items():
+    for measure in PRECISION_RECALL.values():
         for variant, soft in VARIANTS.items():
-            counts = counts_of(pair, soft, "micro", None)
-            columns = np.stack([counts.found, counts.hypothesis, counts.covered, counts.reference], axis=1)
-            path = f"{family}.{variant}" if family == "char" else f"{family}.{variant}.micro"
+            columns = measure.counts(pair, replace(counting, soft=soft, by=None)).columns
+            path = f"{measure.name}.{variant}" if measure.name == "char" else f"{measure.name}.{variant}.micro"
             names = [f"{path}.{figure}" for figure in ("precision", "recall", "f1")]
-            parts.append((names, columns * kept if family.startswith("char") else columns, f1_statistic))
+            parts.append((names, columns * kept if measure.unit == "characters" else columns, f1_statistic))
     sides = (category_counts(side, pair.n_categories) for side in (pair.hypothesis, pair.reference))
     parts.append((["pearson.micro"], pearson_columns(*sides), pearson_statistic))
     silent = s_empty((pair.reference, pair.hypothesis)).per_output["s_empty"]

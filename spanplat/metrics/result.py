@@ -1,4 +1,4 @@
-"""What a measure returns: figures, the reasons of undefined ones, and a signature that makes every number reproducible."""
+"""Result of a measure: figures, the reasons for undefined figures, and a signature that makes every number reproducible."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,22 +11,22 @@ Option = str | int | float | bool | None
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """The figures of one measure on one comparison.
+    """Figures of one measure on one comparison.
 
     Parameters
     ----------
     measure : str
         The measure's name in the registry.
     figures : mapping of str to float or None
-        The figures by name (``precision``, ``recall``, ``f1``, ``mean``, ...). ``None`` is undefined, never 0.
+        The figures by name (``precision``, ``recall``, ``f1``, ``mean``, ...). An undefined figure is ``None``, never 0.
     outputs : int
-        Number of outputs the figures rest on.
+        Number of outputs behind the figures.
     options : mapping
         Variant, parameters and seed.
     undefined : mapping of str to str
-        For every figure that is ``None`` the reason.
+        The reason for every figure that is ``None``.
     per_output : mapping of str to array
-        Values per output, shape (n,); NaN where the output has none.
+        Values per output, shape (n,). An output without a value has NaN.
 
     Examples
     --------
@@ -47,27 +47,27 @@ class Result:
 
     @property
     def precision(self) -> float | None:
-        """Precision, where the measure has one."""
+        """Precision, if the measure has it."""
         return self.figures["precision"]
 
     @property
     def recall(self) -> float | None:
-        """Recall, where the measure has one."""
+        """Recall, if the measure has it."""
         return self.figures["recall"]
 
     @property
     def f1(self) -> float | None:
-        """F1, where the measure has one."""
+        """F1, if the measure has it."""
         return self.figures["f1"]
 
     @property
     def mean(self) -> float | None:
-        """The mean over outputs, where the measure has one."""
+        """Mean over outputs, if the measure has it."""
         return self.figures["mean"]
 
     @property
     def signature(self) -> str:
-        """Measure, number of outputs, options and version in one line, the options in alphabetical order."""
+        """Measure, number of outputs, options and version in one line. The options are in alphabetical order."""
         options = [f"{name}:{_option_text(value)}" for name, value in sorted(self.options.items())]
         return "|".join([self.measure, f"outputs:{self.outputs}", *options, f"v:{__version__}"])
 

@@ -1,4 +1,4 @@
-"""Random samples for the expected disorder of γ, drawn exactly as pygamma-agreement's *statistical* sampler draws them."""
+"""Random samples for the expected disorder of γ, exactly as the *statistical* sampler of pygamma-agreement draws them."""
 
 from dataclasses import dataclass
 
@@ -9,12 +9,12 @@ from spanplat.metrics.spans import BoolArray, FloatArray, IntArray
 from spanplat.metrics.units import Fits, Units
 
 SHORTEST = 1e-6
-"""Durations below this are drawn again."""
+"""Shortest duration. The sampler draws shorter durations again."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Runs:
-    """One run per (output, sample, annotator): where in the stream its units begin, how many they are, and the deviate left over."""
+    """Runs, one per (output, sample, annotator): position in the stream, number of units, and the unused deviate of a pair."""
 
     position: IntArray
     units: IntArray
@@ -23,7 +23,7 @@ class _Runs:
 
 
 def draw(fits: Fits, *, n_annotators: int, n_samples: int, seed: int) -> Units:
-    """Draw the samples of many outputs, each output from its own ``RandomState(seed)``.
+    """Draw the samples of many outputs. Each output has its own ``RandomState(seed)``.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def draw(fits: Fits, *, n_annotators: int, n_samples: int, seed: int) -> Units:
     n_annotators, n_samples : int
         Annotators per sample and samples per output.
     seed : int
-        The seed every output starts from.
+        The seed of every output.
 
     Returns
     -------
@@ -40,6 +40,7 @@ def draw(fits: Fits, *, n_annotators: int, n_samples: int, seed: int) -> Units:
         Row ``(output * n_samples + sample) * n_annotators + annotator``.
     """
     expected = n_samples * n_annotators * (fits.count[0] + fits.count[1] + 2).max(initial=1.0)
+    # A power of two, so that calls with similar data find the same table in the cache of `stream`.
     length = 1 << int(6 * expected + 256).bit_length()
     while True:
         table = stream(seed, length, length // 4)
@@ -47,6 +48,7 @@ def draw(fits: Fits, *, n_annotators: int, n_samples: int, seed: int) -> Units:
         if runs is not None:
             break
         length *= 2
+    # A duration that is drawn again shifts the rest of the output's stream. This is rare, so these outputs are drawn one by one.
     units, redraw = _expand(fits, runs, table, runs_per_output=n_annotators * n_samples)
     if not redraw.any():
         return units
@@ -56,23 +58,23 @@ def draw(fits: Fits, *, n_annotators: int, n_samples: int, seed: int) -> Units:
 def draw_one_by_one(
     fits: Fits, output: int, *, n_annotators: int, n_samples: int, seed: int
 ) -> list[list[tuple[float, float, int]]]:
-    """Draw the samples of one output, deviate by deviate: the definition of the stream, and the way out for redrawn durations.
+    """Draw the samples of one output, one deviate after the other. It defines the stream, and it handles redrawn durations.
 
     Parameters
     ----------
     fits : Fits
         The fitted distributions.
     output : int
-        Which output.
+        Position of the output.
     n_annotators, n_samples, seed : int
         See `draw`.
 
     Returns
     -------
     list of lists
-        Per (sample, annotator) its units ``(start, end, category)``.
+        Units ``(start, end, category)`` for each (sample, annotator).
     """
-    random = np.random.RandomState(seed)  # the legacy stream is the point
+    random = np.random.RandomState(seed)  # the stream of published figures, not `default_rng`
     (count_mean, count_sd), (gap_mean, gap_sd), (duration_mean, duration_sd) = (
         (mean[output], deviation[output]) for mean, deviation in (fits.count, fits.gap, fits.duration)
     )
@@ -81,6 +83,7 @@ def draw_one_by_one(
         drawn = 0
         for _ in range(n_annotators):
             count = abs(int(random.normal(count_mean, count_sd)))
+            # A sample needs at least one unit, otherwise it has no disorder.
             count = max(1, count) if drawn == 0 else count
             drawn += count
             row: list[tuple[float, float, int]] = []
@@ -98,7 +101,7 @@ def draw_one_by_one(
 
 
 def _locate(fits: Fits, table: Stream, *, n_annotators: int, n_samples: int) -> _Runs | None:
-    """Walk all outputs through the stream at once, from number of units to number of units; ``None`` when it was too short."""
+    """Find the runs of all outputs in the stream at once. Return ``None`` if the stream is too short."""
     size = len(fits)
     position = np.zeros(size, dtype=np.int64)
     has_spare = np.zeros(size, dtype=bool)
@@ -110,6 +113,7 @@ def _locate(fits: Fits, table: Stream, *, n_annotators: int, n_samples: int) -> 
     for sample in range(n_samples):
         drawn = np.zeros(size, dtype=np.int64)
         for annotator in range(n_annotators):
+            # The polar method makes two normal deviates at once. The legacy generator keeps the second for the next call.
             deviate = np.where(has_spare, spare, table.first[position])
             spare = table.second[position]
             position = np.where(has_spare, position, table.after_pair[position])
@@ -134,10 +138,11 @@ def _locate(fits: Fits, table: Stream, *, n_annotators: int, n_samples: int) -> 
 
 
 def _expand(fits: Fits, runs: _Runs, table: Stream, *, runs_per_output: int) -> tuple[Units, BoolArray]:
-    """Make the units of every run, and say for which outputs a duration would have been drawn again."""
+    """Return the units of every run, and a mask of the outputs with a duration that must be drawn again."""
     offsets = np.concatenate([[0], np.cumsum(runs.units)]).astype(np.int64)
     starts, ends = np.empty(offsets[-1]), np.empty(offsets[-1])
     labels = np.empty(offsets[-1], dtype=np.int64)
+    # With the longest runs first, the runs that still have units are always the first ones.
     longest_first = np.argsort(-runs.units, kind="stable")
     position, spare = runs.position[longest_first], runs.spare[longest_first]
     has_spare, first_unit = runs.has_spare[longest_first], offsets[:-1][longest_first]
@@ -161,7 +166,7 @@ def _expand(fits: Fits, runs: _Runs, table: Stream, *, runs_per_output: int) -> 
 
 
 def _replace(units: Units, fits: Fits, outputs: IntArray, *, n_annotators: int, n_samples: int, seed: int) -> Units:
-    """Put the samples drawn one by one in the place of those of these outputs."""
+    """Replace the samples of some outputs by samples that are drawn one by one."""
     per_output = n_annotators * n_samples
     pieces: list[Units] = []
     begin = 0

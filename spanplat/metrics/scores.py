@@ -1,4 +1,4 @@
-"""Precision, recall and F1 from counts per output: counts first, scores second, so that resampling is resampling of counts."""
+"""Precision, recall and F1 from counts per output. They follow from the counts, so that a bootstrap can resample the counts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ Average = Literal["micro", "macro", "macro_f_of_means", "strata"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counts:
+class ScoreCounts:
     """Numerators and denominators of precision and recall, one row per output.
 
     Parameters
     ----------
     found : array of float, shape (n,)
-        What of the hypothesis is right: the numerator of precision.
+        Correct amount of the hypothesis: the numerator of precision.
     hypothesis : array of float, shape (n,)
-        How much the hypothesis has: the denominator of precision.
+        Total amount of the hypothesis: the denominator of precision.
     covered : array of float, shape (n,)
-        What of the reference was found: the numerator of recall.
+        Amount of the reference that was found: the numerator of recall.
     reference : array of float, shape (n,)
-        How much the reference has: the denominator of recall.
+        Total amount of the reference: the denominator of recall.
     """
 
     found: FloatArray
@@ -37,47 +37,52 @@ class Counts:
     def __len__(self) -> int:
         return len(self.found)
 
+    @property
+    def columns(self) -> FloatArray:
+        """The four columns as one array, shape (n, 4). `spanplat.metrics.resampling.f1_statistic` takes their sums."""
+        return np.stack([self.found, self.hypothesis, self.covered, self.reference], axis=1)
+
     def select(self, outputs: IntArray) -> Self:
-        """Take the rows of these outputs, in this order; a position may occur several times (a bootstrap sample)."""
+        """Return the rows of these outputs, in this order. A position may occur several times (in a bootstrap sample)."""
         return type(self)(self.found[outputs], self.hypothesis[outputs], self.covered[outputs], self.reference[outputs])
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Precision, recall and F1 of a corpus; ``None`` when there is no output to average over."""
+    """Precision, recall and F1 of a corpus. They are ``None`` if there is no output to average over."""
 
     precision: float | None
     recall: float | None
     f1: float | None
 
     def as_dict(self) -> dict[str, float | None]:
-        """Give the three figures by name."""
+        """Return the three figures by name."""
         return {"precision": self.precision, "recall": self.recall, "f1": self.f1}
 
 
 def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
-    """``numerator / denominator``, and 1 where the denominator is 0: nothing was claimed, so nothing is wrong."""
+    """Return ``numerator / denominator``, and 1 if the denominator is 0: without spans nothing is wrong."""
     return np.divide(numerator, denominator, out=np.ones_like(numerator, dtype=np.float64), where=denominator > 0)
 
 
 def harmonic_mean(precision: FloatArray, recall: FloatArray) -> FloatArray:
-    """F1 = 2PR / (P + R), and 0 where P + R = 0."""
+    """Return F1 = 2PR / (P + R), and 0 if P + R = 0."""
     total = precision + recall
     return np.divide(2 * precision * recall, total, out=np.zeros_like(total), where=total > 0)
 
 
-def score(counts: Counts, *, average: Average = "micro", strata: IntArray | None = None) -> Scores:
-    """Corpus scores from counts per output.
+def score(counts: ScoreCounts, *, average: Average = "micro", strata: IntArray | None = None) -> Scores:
+    """Compute the scores of a corpus from counts per output.
 
     Parameters
     ----------
-    counts : Counts
+    counts : ScoreCounts
         One row per output.
     average : {"micro", "macro", "macro_f_of_means", "strata"}
-        ``micro`` pools numerators and denominators; ``macro`` averages the scores of the outputs; ``macro_f_of_means`` takes F of
-        the mean precision and recall instead; ``strata`` averages the micro scores of groups of outputs.
+        ``micro`` pools numerators and denominators. ``macro`` averages the scores of the outputs. ``macro_f_of_means`` computes F from
+        the mean precision and recall. ``strata`` averages the micro scores of groups of outputs.
     strata : array of int, shape (n,), optional
-        The group of each output; needed by ``strata``.
+        The group of each output, for ``strata``.
 
     Returns
     -------
@@ -86,11 +91,11 @@ def score(counts: Counts, *, average: Average = "micro", strata: IntArray | None
     Raises
     ------
     InvalidInput
-        When ``strata`` are asked for and not given, or the average is unknown.
+        If the average is ``strata`` without the argument ``strata``, or if the average is unknown.
 
     Examples
     --------
-    >>> counts = Counts(*(np.array(column, dtype=float) for column in ([1, 0], [1, 3], [1, 0], [1, 1])))
+    >>> counts = ScoreCounts(*(np.array(column, dtype=float) for column in ([1, 0], [1, 3], [1, 0], [1, 1])))
     >>> score(counts, average="micro").precision, score(counts, average="macro").precision
     (0.25, 0.5)
     """
@@ -116,13 +121,13 @@ def score(counts: Counts, *, average: Average = "micro", strata: IntArray | None
 
 def prf_result(
     measure: str,
-    counts: Counts,
+    counts: ScoreCounts,
     options: Mapping[str, Option],
     *,
     average: Average,
     strata: IntArray | None = None,
 ) -> Result:
-    """Score counts and name the result; without outputs all figures are undefined."""
+    """Compute the scores of counts as a result. Without outputs all figures are undefined."""
     scores = score(counts, average=average, strata=strata)
     reason = "no output to compare"
     return Result(
@@ -135,13 +140,13 @@ def prf_result(
     )
 
 
-def per_output(counts: Counts) -> dict[str, FloatArray]:
-    """Precision, recall and F1 of every output, each of shape (n,)."""
+def per_output(counts: ScoreCounts) -> dict[str, FloatArray]:
+    """Return the precision, recall and F1 of every output, each of shape (n,)."""
     precision, recall = ratio(counts.found, counts.hypothesis), ratio(counts.covered, counts.reference)
     return {"precision": precision, "recall": recall, "f1": harmonic_mean(precision, recall)}
 
 
-def _pooled(counts: Counts) -> Scores:
+def _pooled(counts: ScoreCounts) -> Scores:
     precision = ratio(counts.found.sum(keepdims=True), counts.hypothesis.sum(keepdims=True))
     recall = ratio(counts.covered.sum(keepdims=True), counts.reference.sum(keepdims=True))
     return Scores(float(precision[0]), float(recall[0]), float(harmonic_mean(precision, recall)[0]))

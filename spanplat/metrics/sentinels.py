@@ -1,4 +1,4 @@
-"""Hypotheses made worse on purpose, to see whether a measure notices (Perrella et al. 2026)."""
+"""Hypotheses that are made worse on purpose, to test whether a measure notices it (Perrella et al. 2026)."""
 
 import numpy as np
 
@@ -7,16 +7,16 @@ from spanplat.metrics.spans import IntArray, SpanSet
 
 
 def imprecise(spans: SpanSet, n: int, *, text_lengths: IntArray) -> SpanSet:
-    """Widen every span by ``n`` characters a side, clipped to the text.
+    """Widen every span by ``n`` characters on each side, within the text.
 
     Parameters
     ----------
     spans : SpanSet
         The hypothesis.
     n : int
-        Characters a side.
+        Characters on each side.
     text_lengths : array of int, shape (outputs,)
-        Length of every output in code points. Spans on the source side are left as they are.
+        Length of every output in code points. Spans on the source side do not change.
 
     Returns
     -------
@@ -29,6 +29,7 @@ def imprecise(spans: SpanSet, n: int, *, text_lengths: IntArray) -> SpanSet:
     """
     if n < 0 or len(text_lengths) != spans.n_outputs:
         raise InvalidInput("Widening needs a number of characters of at least 0 and the length of every text.")
+    # An imported span may end after the text. Widening must not make it shorter.
     limit = np.maximum(text_lengths[spans.output], spans.end)
     on_output = spans.side == 0
     start = np.where(on_output, np.maximum(spans.start - n, 0), spans.start)
@@ -39,7 +40,7 @@ def imprecise(spans: SpanSet, n: int, *, text_lengths: IntArray) -> SpanSet:
 def low_recall(spans: SpanSet, p: float, *, seed: int) -> SpanSet:
     """Drop every span with probability ``p``.
 
-    With one seed, the spans dropped at a lower probability are dropped at a higher one too, so that a plot against ``p`` is smooth.
+    With one seed, a span that is dropped at some probability is also dropped at every higher one. So a plot against ``p`` is smooth.
 
     Parameters
     ----------

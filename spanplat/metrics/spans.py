@@ -1,4 +1,4 @@
-"""Spans as arrays: what one side marked on every output, and two aligned sides that are compared."""
+"""Spans as arrays: the spans of one side on every output, and the comparison of two aligned sides."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,10 +16,10 @@ BoolArray = NDArray[np.bool_]
 
 
 class Span(NamedTuple):
-    """One marked stretch of text, ``[start, end)`` in code points.
+    """One marked part of a text, ``[start, end)`` in code points.
 
-    ``category`` is the position in the campaign's category list, ``severity`` a position on its severity scale (compared for
-    equality only), ``side`` is 0 for the output and 1 for the source. Equal ``start`` and ``end`` make an omission mark.
+    ``category`` is the position in the campaign's category list. ``severity`` is a position on its severity scale, compared only
+    for equality. ``side`` is 0 for the output and 1 for the source. An omission mark has equal ``start`` and ``end``.
     """
 
     start: int
@@ -30,26 +30,26 @@ class Span(NamedTuple):
 
 
 def sum_by(group: IntArray, values: NDArray[np.generic], n_groups: int) -> FloatArray:
-    """Sum values per group: ``values`` and ``group`` of shape (m,), the sums of shape (n_groups,)."""
+    """Sum values per group. ``values`` and ``group`` have the shape (m,), the sums have the shape (n_groups,)."""
     sums: FloatArray = np.bincount(group, weights=values, minlength=n_groups).astype(np.float64)
     return sums
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpanSet:
-    """The spans of one side on ``n`` outputs, output after output (compressed rows).
+    """Spans of one side on ``n`` outputs, sorted by output (compressed rows).
 
     Parameters
     ----------
     offsets : array of int, shape (n + 1,)
-        The spans of output ``i`` stand at ``offsets[i]:offsets[i + 1]`` of the other arrays.
+        The spans of output ``i`` are at ``offsets[i]:offsets[i + 1]`` of the other arrays.
     start, end, category, severity, side : array of int, shape (spans,)
         See `Span`. Offsets are half-open, in code points.
 
     Notes
     -----
-    An output may occur several times: comparing every annotator of a side (or all pairs of annotators) repeats the output,
-    once per annotator or pair. Every measure treats each occurrence as one output.
+    An output may occur several times: once per annotator or per pair of annotators, if several are compared. Every measure treats each
+    occurrence as one output.
 
     Examples
     --------
@@ -81,12 +81,12 @@ class SpanSet:
 
     @classmethod
     def from_lists(cls, outputs: Iterable[Iterable[Sequence[int]]]) -> Self:
-        """Build from one list of spans per output.
+        """Build a span set from one list of spans per output.
 
         Parameters
         ----------
         outputs : iterable of iterables
-            Per output its spans, each ``(start, end)``, ``(start, end, category)`` or a `Span` with severity and side.
+            The spans of each output. A span is ``(start, end)``, ``(start, end, category)`` or a `Span` with severity and side.
 
         Returns
         -------
@@ -95,7 +95,7 @@ class SpanSet:
         Raises
         ------
         InvalidInput
-            When a span is shorter than two or longer than five numbers, or runs backwards.
+            If a span has fewer than two or more than five numbers, or ends before it starts.
         """
         rows: list[Span] = []
         ends = [0]
@@ -122,22 +122,23 @@ class SpanSet:
         severity: IntArray | None = None,
         side: IntArray | None = None,
     ) -> Self:
-        """Build from one row per span in any order of outputs.
+        """Build a span set from one row per span. The rows may be in any order of outputs.
 
         Parameters
         ----------
         output : array of int, shape (spans,)
-            The output (0 to ``n_outputs - 1``) each span belongs to.
+            The output of each span, from 0 to ``n_outputs - 1``.
         n_outputs : int
-            Number of outputs, the ones without spans included.
+            Number of outputs, including those without spans.
         start, end, category, severity, side : array of int, shape (spans,)
-            See `Span`; severity and side default to zeros.
+            See `Span`. Severity and side are zeros by default.
 
         Returns
         -------
         SpanSet
-            The spans of one output keep the order they were given in.
+            The spans of one output keep their order.
         """
+        # A stable sort keeps that order. Greedy measures and the confusion matrix depend on it.
         order = np.argsort(output, kind="stable")
         offsets = np.concatenate([[0], np.cumsum(np.bincount(output, minlength=n_outputs))]).astype(np.int64)
         zeros = np.zeros(len(order), dtype=np.int64)
@@ -146,7 +147,7 @@ class SpanSet:
 
     @classmethod
     def concatenate(cls, parts: Sequence["SpanSet"]) -> Self:
-        """Put the outputs of several span sets one after the other.
+        """Concatenate the outputs of several span sets.
 
         Examples
         --------
@@ -161,7 +162,7 @@ class SpanSet:
 
     @property
     def n_outputs(self) -> int:
-        """Number of outputs, those without spans included."""
+        """Number of outputs, including those without spans."""
         return len(self.offsets) - 1
 
     @property
@@ -176,7 +177,7 @@ class SpanSet:
 
     @property
     def output(self) -> IntArray:
-        """The output each span belongs to, shape (spans,)."""
+        """Output of each span, shape (spans,)."""
         return np.repeat(np.arange(self.n_outputs, dtype=np.int64), self.counts)
 
     @property
@@ -185,30 +186,32 @@ class SpanSet:
         return self.end - self.start
 
     def keep(self, mask: BoolArray) -> Self:
-        """Only the spans where ``mask`` (shape (spans,)) is true; every output stays, if need be without spans."""
+        """Return the spans where ``mask`` (shape (spans,)) is true. Every output stays, perhaps without spans."""
+        # The new offset of an output is the number of kept spans before its old offset.
         offsets = np.concatenate([[0], np.cumsum(mask)]).astype(np.int64)[self.offsets]
         columns = (self.start, self.end, self.category, self.severity, self.side)
         return type(self)(offsets, *(column[mask] for column in columns))
 
     def select(self, outputs: IntArray) -> Self:
-        """Take the outputs with these positions, in this order; a position may occur several times."""
+        """Return the outputs with these positions, in this order. A position may occur several times."""
         counts = self.counts[outputs]
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        # Positions of the selected spans: their new positions, shifted by the distance of each output from its old place.
         rows = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][outputs] - offsets[:-1], counts)
         columns = (self.start, self.end, self.category, self.severity, self.side)
         return type(self)(offsets, *(column[rows] for column in columns))
 
     def of_category(self, category: int) -> Self:
-        """Only the spans of one category."""
+        """Return the spans of one category."""
         return self.keep(self.category == category)
 
     def without_categories(self) -> Self:
-        """Give the same spans, all of category 0: what a *soft* measure compares."""
+        """Return the same spans with category 0, as *soft* measures compare them."""
         columns = (self.start, self.end, np.zeros_like(self.category), self.severity, self.side)
         return type(self)(self.offsets, *columns)
 
     def to_lists(self) -> list[list[Span]]:
-        """One list of `Span` per output."""
+        """Return one list of `Span` per output."""
         rows = np.stack([self.start, self.end, self.category, self.severity, self.side], axis=1).tolist()
         bounds = self.offsets.tolist()
         return [[Span(*row) for row in rows[low:high]] for low, high in pairwise(bounds)]
@@ -216,22 +219,22 @@ class SpanSet:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Two sides on the same outputs: what every agreement measure takes.
+    """Two sides on the same outputs, as every agreement measure takes them.
 
     Parameters
     ----------
     reference, hypothesis : SpanSet
-        The spans of both sides; position ``i`` is the same output in both. Only outputs that both sides completed belong here:
-        an output a side never completed is absent, not empty.
+        The spans of both sides. Position ``i`` is the same output in both. A comparison has only outputs that both sides completed: an
+        output that a side did not complete is absent, not empty.
     categories : tuple of str
-        Names of the categories in the campaign's order; span categories are positions in it.
+        Names of the categories in the campaign's order. Span categories are positions in it.
     strata : mapping of str to array, optional
         Groupings of the outputs (for example ``{"dataset": codes}``, shape (n,)).
 
     Raises
     ------
     InvalidInput
-        When the sides have different numbers of outputs, or a span has a category that is not in the list.
+        If the sides have different numbers of outputs, or if a span has a category that is not in the list.
 
     Examples
     --------
@@ -271,7 +274,7 @@ class Comparison:
         hypothesis: Iterable[Iterable[Sequence[int]]],
         categories: Sequence[str] | None = None,
     ) -> Self:
-        """Build from two lists of span lists; without names the categories are called after their numbers."""
+        """Build a comparison from two lists of span lists. Without names, the numbers are the names of the categories."""
         sides = SpanSet.from_lists(reference), SpanSet.from_lists(hypothesis)
         highest = max(int(side.category.max(initial=-1)) for side in sides)
         names = tuple(str(code) for code in range(highest + 1)) if categories is None else tuple(categories)
@@ -288,7 +291,7 @@ class Comparison:
         return len(self.categories)
 
     def stratum(self, by: str | None) -> IntArray | None:
-        """Give the group of every output under the grouping of this name; ``None`` without a name."""
+        """Return the group of every output in the grouping with this name, or ``None`` without a name."""
         if by is None:
             return None
         if by not in self.strata:
@@ -297,20 +300,20 @@ class Comparison:
         return self.strata[by]
 
     def swap(self) -> Self:
-        """Give the same comparison with the sides exchanged."""
+        """Return the same comparison with the sides exchanged."""
         return type(self)(self.hypothesis, self.reference, self.categories, self.strata)
 
     def select(self, outputs: IntArray) -> Self:
-        """Take the outputs with these positions, in this order; a position may occur several times."""
+        """Return the outputs with these positions, in this order. A position may occur several times."""
         strata = {name: groups[outputs] for name, groups in self.strata.items()}
         return type(self)(self.reference.select(outputs), self.hypothesis.select(outputs), self.categories, strata)
 
     def of_category(self, category: int) -> Self:
-        """Only the spans of one category on both sides; all outputs stay."""
+        """Return the comparison with the spans of one category on both sides. All outputs stay."""
         sides = self.reference.of_category(category), self.hypothesis.of_category(category)
         return type(self)(*sides, self.categories, self.strata)
 
     def without_categories(self) -> Self:
-        """Give the comparison a *soft* measure sees: all spans of category 0."""
+        """Return the comparison for *soft* measures, in which all spans have category 0."""
         sides = self.reference.without_categories(), self.hypothesis.without_categories()
         return type(self)(*sides, self.categories, self.strata)

@@ -1,4 +1,4 @@
-"""What a set of annotations looks like: how many spans, how long, how often none."""
+"""Descriptive statistics of annotations: number of spans, length of spans, share of annotations without spans."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from spanplat.metrics.spans import SpanSet
 
 @dataclass(frozen=True, slots=True)
 class CategoryStatistics:
-    """How often one category was used; ``prevalence`` is the share of annotations with at least one such span."""
+    """Use of one category. ``prevalence`` is the share of annotations with at least one span of it."""
 
     spans: int
     share: float | None
@@ -19,7 +19,7 @@ class CategoryStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Descriptive statistics; ``None`` where there is nothing to average over."""
+    """Descriptive statistics. A figure is ``None`` if there is nothing to average over."""
 
     annotations: int
     spans: int
@@ -30,19 +30,19 @@ class Statistics:
 
 
 def statistics(spans: SpanSet, categories: tuple[str, ...]) -> Statistics:
-    """Describe annotations.
+    """Compute descriptive statistics of annotations.
 
     Parameters
     ----------
     spans : SpanSet
-        One row per annotation (an output annotated twice stands there twice).
+        One row per annotation. An output with two annotations has two rows.
     categories : tuple of str
         Names of the categories.
 
     Returns
     -------
     Statistics
-        Lengths in code points.
+        Lengths are in code points.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which of the evaluated systems makes which errors, and whether two annotators rank the systems alike."""
+"""Errors of the evaluated systems, and agreement of two annotators' rankings of the systems."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,21 +21,21 @@ from spanplat.metrics.spans import FloatArray, IntArray, SpanSet, sum_by
 
 @dataclass(frozen=True, slots=True)
 class ErrorWeights:
-    """What a span costs in the derived score, MQM style: category weight times severity weight.
+    """Weights of spans in the derived score, as in MQM: category weight times severity weight.
 
     Parameters
     ----------
     categories : mapping of int to float
-        Weight per category; 1 where a category is not named.
+        Weight per category. The default is 1.
     severities : mapping of int to float
-        Weight per severity; 1 where a severity is not named (MQM: minor 1, major 5).
+        Weight per severity. The default is 1 (MQM: minor 1, major 5).
     """
 
     categories: Mapping[int, float] = field(default_factory=dict)
     severities: Mapping[int, float] = field(default_factory=dict)
 
     def of(self, spans: SpanSet) -> FloatArray:
-        """Give the weight of every span, shape (spans,)."""
+        """Return the weight of every span, shape (spans,)."""
         weights = np.ones(spans.n_spans)
         for code, column in ((self.categories, spans.category), (self.severities, spans.severity)):
             for value, weight in code.items():
@@ -58,7 +58,7 @@ class SystemErrors:
     error_free : float
         Share of outputs without a span.
     score : float
-        Derived score: minus the mean weight of the errors per output; 0 is perfect.
+        Derived score: negative mean weight of the errors per output. 0 is perfect.
     per_output_interval, error_free_interval, score_interval : tuple of float
         95 % bootstrap intervals.
     """
@@ -77,7 +77,7 @@ class SystemErrors:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SystemReport:
-    """Errors per system, the p-values of their pairwise score differences, and ranks of clusters that differ significantly."""
+    """Errors per system, p-values of the pairwise score differences, and ranks of clusters that differ significantly."""
 
     systems: tuple[str, ...]
     errors: tuple[SystemErrors, ...]
@@ -95,25 +95,25 @@ def system_report(
     n_resamples: int = 1000,
     seed: int = 42,
 ) -> SystemReport:
-    """Describe the errors that annotators marked, system by system.
+    """Compute the report on the errors that annotators marked in each system.
 
     Parameters
     ----------
     spans : SpanSet
         Annotations of the outputs of all systems.
     system, example : array of int, shape (n,)
-        The system and example of every output. Pairwise tests are paired over the examples both systems have.
+        The system and example of every output. Pairwise tests use the examples that both systems have.
     names : sequence of str
         Names of the systems by code.
     weights : ErrorWeights, optional
-        Weights of the derived score; every span costs 1 if left out.
+        Weights of the derived score. By default every span has weight 1.
     n_resamples, seed : int
-        Of the bootstrap and the permutation tests.
+        Number of resamples and seed of the bootstrap and the permutation tests.
 
     Returns
     -------
     SystemReport
-        Only systems with at least one output.
+        It has only systems with at least one output.
 
     Examples
     --------
@@ -128,6 +128,7 @@ def system_report(
         raise InvalidInput(f"System {present[-1]} has no name: {len(names)} are named.")
     options = {"n_resamples": n_resamples, "seed": seed}
     errors = [_errors(spans, np.flatnonzero(system == code), cost, **options) for code in present]
+    # The diagonal stays 1: a system does not differ from itself.
     p_values = np.ones((len(present), len(present)))
     for row in range(len(present)):
         for column in range(row):
@@ -141,7 +142,7 @@ def system_report(
 def system_ranking_agreement(
     reference: SpanSet, hypothesis: SpanSet, system: IntArray, *, weights: ErrorWeights | None = None
 ) -> Result:
-    """How far two annotators' rankings of the systems agree.
+    """Correlate two annotators' rankings of the systems.
 
     Parameters
     ----------
@@ -180,6 +181,7 @@ def _errors(spans: SpanSet, outputs: IntArray, cost: FloatArray, *, n_resamples:
         outputs=number,
         spans=mine.n_spans,
         per_output=float(figures[0]),
+        # Codes of all systems, so that every system has a figure for each of them, perhaps 0.
         by_category={int(code): int((mine.category == code).sum()) / number for code in np.unique(spans.category)},
         by_severity={int(code): int((mine.severity == code).sum()) / number for code in np.unique(spans.severity)},
         error_free=float(figures[1]),
@@ -193,7 +195,7 @@ def _errors(spans: SpanSet, outputs: IntArray, cost: FloatArray, *, n_resamples:
 def _paired_p(
     cost: FloatArray, system: IntArray, example: IntArray, pair: tuple[int, int], *, n_resamples: int, seed: int
 ) -> float:
-    """Test two systems on the examples both have, each example by its mean over annotations; 1 where they share none."""
+    """Test two systems on the examples that both have. Return 1 if they share none."""
     sides = [np.flatnonzero(system == code) for code in pair]
     shared = np.intersect1d(example[sides[0]], example[sides[1]])
     if len(shared) == 0:
@@ -202,6 +204,7 @@ def _paired_p(
     for outputs in sides:
         mine = outputs[np.isin(example[outputs], shared)]
         place = np.searchsorted(shared, example[mine])
+        # An example may have several annotations per system. Their mean makes one pair of values per example.
         mean = sum_by(place, cost[mine], len(shared)) / np.bincount(place, minlength=len(shared))
         columns.append(mean_columns(mean))
     return permutation_test(columns[0], columns[1], mean_statistic, n_permutations=n_resamples, seed=seed).p_value

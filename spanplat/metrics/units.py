@@ -1,4 +1,4 @@
-"""The units γ works on: the distinct spans of every annotator of an output, and the normal distributions fitted to them."""
+"""Units of γ: the distinct spans of every annotator of an output, and the normal distributions fitted to them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from spanplat.metrics.spans import FloatArray, IntArray, SpanSet
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Units:
-    """Units in rows of (output or sample, annotator), compressed: row ``i`` holds the units ``offsets[i]:offsets[i + 1]``."""
+    """Units in compressed rows of (output or sample, annotator). Row ``i`` has the units ``offsets[i]:offsets[i + 1]``."""
 
     offsets: IntArray
     start: FloatArray
@@ -25,7 +25,7 @@ class Units:
         return np.diff(self.offsets)
 
     def select(self, rows: IntArray) -> Self:
-        """Take these rows, in this order."""
+        """Return these rows, in this order."""
         counts = self.counts[rows]
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         picked = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][rows] - offsets[:-1], counts)
@@ -34,10 +34,10 @@ class Units:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fits:
-    """What a random sample is drawn from, per output (Titeux & Riad 2021, the *statistical* sampler).
+    """Distributions of the random samples, per output (Titeux & Riad 2021, the *statistical* sampler).
 
-    Means and standard deviations (``ddof=0``) of the number of units per annotator, of gaps and of durations in characters, each
-    of shape (n,), and the cumulative category weights, shape (n, labels), over ``labels``, the category codes sorted as strings.
+    Means and standard deviations (``ddof=0``) are those of the number of units per annotator, of gaps, and of durations in characters,
+    each of shape (n,). The cumulative category weights have the shape (n, labels). ``labels``: the category codes sorted as strings.
     """
 
     count: tuple[FloatArray, FloatArray]
@@ -50,13 +50,14 @@ class Fits:
         return len(self.count[0])
 
     def select(self, outputs: slice) -> Self:
-        """Take the fits of a range of outputs."""
+        """Return the fits of a range of outputs."""
         pairs = [(mean[outputs], deviation[outputs]) for mean, deviation in (self.count, self.gap, self.duration)]
         return type(self)(pairs[0], pairs[1], pairs[2], self.cumulative[outputs], self.labels)
 
 
 def string_ranks(n_categories: int) -> IntArray:
-    """Rank of every category code among the codes sorted as strings ("10" comes before "2")."""
+    """Return the rank of every category code among the codes sorted as strings ("10" comes before "2")."""
+    # pygamma-agreement sorts labels as strings. The order decides which label a random number gives.
     order = sorted(range(n_categories), key=str)
     ranks = np.empty(n_categories, dtype=np.int64)
     ranks[order] = np.arange(n_categories)
@@ -64,15 +65,15 @@ def string_ranks(n_categories: int) -> IntArray:
 
 
 def units_of(annotators: Sequence[SpanSet]) -> Units:
-    """Collect the distinct units of several annotators, sorted by start, end and label.
+    """Return the distinct units of several annotators, sorted by start, end and label.
 
-    Exact duplicates collapse (an annotator's units are a set). Omission marks (zero characters) and spans on the source side have
-    no extent on the text γ aligns and are left out.
+    The units of an annotator are a set, so duplicates count once. Omission marks (zero characters) and spans on the source side are
+    left out, because they have no extent on the text that γ aligns.
 
     Parameters
     ----------
     annotators : sequence of SpanSet
-        One per annotator, on the same outputs.
+        One span set per annotator, on the same outputs.
 
     Returns
     -------
@@ -105,13 +106,13 @@ def units_of(annotators: Sequence[SpanSet]) -> Units:
 def fit(units: Units, n_annotators: int) -> Fits:
     """Fit the sampler's distributions to every output.
 
-    Gaps are a 0, every distance from a unit's end to the next unit's start (negative when they overlap) and each annotator's first
-    start where it is positive.
+    The gaps of an output are: one 0; each distance from the end of a unit to the start of the next one, negative if they overlap; and
+    the start of each annotator's first unit, if it is positive.
 
     Parameters
     ----------
     units : Units
-        Row ``output * n_annotators + annotator``; every output has at least one unit.
+        Row ``output * n_annotators + annotator``. Every output has at least one unit.
     n_annotators : int
         Annotators per output.
 
@@ -124,6 +125,7 @@ def fit(units: Units, n_annotators: int) -> Fits:
     output = np.repeat(np.arange(len(counts)) // n_annotators, counts)
     opens_row = np.zeros(len(units.start), dtype=bool)
     opens_row[units.offsets[:-1][counts > 0]] = True
+    # For the first unit of a row the gap is its start. `np.roll` would give it the end of another annotator's unit.
     gaps = units.start - np.where(opens_row, 0.0, np.roll(units.end, 1))
     real = ~opens_row | (gaps > 0)
     gap_output = np.concatenate([np.arange(n_outputs), output[real]])
@@ -136,6 +138,7 @@ def fit(units: Units, n_annotators: int) -> Fits:
         count=_mean_and_deviation(counts.astype(np.float64), np.arange(len(counts)) // n_annotators, n_outputs),
         gap=_mean_and_deviation(np.concatenate([np.zeros(n_outputs), gaps[real]]), gap_output, n_outputs),
         duration=_mean_and_deviation(units.end - units.start, output, n_outputs),
+        # As in `RandomState.choice`: the last weight must be exactly 1, or a random number near 1 would have no label.
         cumulative=cumulative / cumulative[:, -1:],
         labels=labels,
     )

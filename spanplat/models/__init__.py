@@ -1,7 +1,17 @@
-"""The tables, as typed SQLAlchemy models."""
+"""Tables of the database, as typed SQLAlchemy models."""
 
+from spanplat.models.agreement_result import AgreementResult
 from spanplat.models.amendment import Amendment
-from spanplat.models.annotation import Annotation, CheckResult, JudgedSpan, Qualification, Span, Suggestion, Unplaced
+from spanplat.models.annotation import (
+    SPAN_COLUMNS,
+    Annotation,
+    CheckResult,
+    JudgedSpan,
+    Qualification,
+    Span,
+    Suggestion,
+    Unplaced,
+)
 from spanplat.models.assignment import (
     COUNTED,
     FINISHED,
@@ -18,15 +28,24 @@ from spanplat.models.base import Base
 from spanplat.models.campaign import Batch, BatchItem, Campaign, CampaignStatus, Category, Item, ItemOutput, ItemRole
 from spanplat.models.dataset import Dataset, Example, Output, SourceText, System, Upload
 from spanplat.models.draft import Draft
-from spanplat.models.generation import Generation, GenerationCall
+from spanplat.models.job import Job, JobState
+from spanplat.models.model_work import (
+    ClaimState,
+    Completion,
+    Generation,
+    GenerationCall,
+    ModelBatch,
+    ModelCall,
+    ModelClaim,
+    Study,
+)
 from spanplat.models.people import ApiToken, Event, Invitation, Role, Scope, User
-from spanplat.models.study import Study
-from spanplat.models.work import AgreementResult, ClaimState, Completion, Job, JobState, ModelBatch, ModelClaim
 
 __all__ = [
     "COUNTED",
     "FINISHED",
     "REPLACED",
+    "SPAN_COLUMNS",
     "AgreementResult",
     "Amendment",
     "Annotation",
@@ -58,6 +77,7 @@ __all__ = [
     "JobState",
     "JudgedSpan",
     "ModelBatch",
+    "ModelCall",
     "ModelClaim",
     "Output",
     "Participation",

@@ -1,4 +1,4 @@
-"""Dated changes of a campaign's definition."""
+"""Amendments: dated changes of a campaign's definition."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from spanplat.models.base import Base, Id, Now, Sha256
 
 
 class Amendment(Base):
-    """A definition as it was from some moment on; number 0 is the one the campaign was made with, kept from the first change on."""
+    """Definition from a point in time on. Number 0 is the original definition, which is stored at the first change."""
 
     __tablename__ = "amendment"
     __table_args__ = (UniqueConstraint("campaign_id", "number"),)
@@ -19,8 +19,8 @@ class Amendment(Base):
     number: Mapped[int]
     at: Mapped[Now]
     actor: Mapped[str]
-    """Who, as in the audit log."""
+    """Author of the change, as in the audit log."""
     definition: Mapped[dict[str, Any]]
     definition_sha256: Mapped[Sha256]
     note: Mapped[str]
-    """Why."""
+    """Reason for the change."""

@@ -1,7 +1,7 @@
-"""Annotations and their spans; what could not be placed; outcomes of checks and qualifications."""
+"""Annotations and spans, suggestions, records without a place in the data, and outcomes of checks and qualifications."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import CheckConstraint, ForeignKey, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
@@ -12,7 +12,7 @@ from spanplat.models.campaign import Category, Item
 
 
 class Annotation(Base):
-    """One annotator's work on one item; complete with no spans means there was nothing to mark."""
+    """Annotation of one item by one annotator. A complete annotation without spans means that there was nothing to mark."""
 
     __tablename__ = "annotation"
     __table_args__ = (
@@ -26,16 +26,16 @@ class Annotation(Base):
     status: Mapped[str] = mapped_column(default="draft")
     revision: Mapped[int] = mapped_column(default=0)
     request_sha256: Mapped[str | None]
-    """Digest of the body that made this revision, so that the same body again gets the same answer."""
+    """Digest of the request that made this revision. If a browser sends the same request again, it gets the same answer."""
     answers: Mapped[dict[str, Any]] = mapped_column(default=dict)
     late: Mapped[bool] = mapped_column(default=False)
-    """Saved after the seat had gone to somebody else: kept, and in no figure."""
+    """Whether it was saved after another annotator had got the seat. Late annotations are stored, but figures leave them out."""
     amendment: Mapped[int] = mapped_column(default=0, server_default="0")
-    """Number of the campaign's amendment that was in force when it was saved last; 0 is the definition it was made with."""
+    """Number of the campaign's amendment in force at the last save. 0 is the original definition."""
     dismissed: Mapped[list[Any] | None]
-    """Suggestions that the annotator turned down, each as it was."""
+    """Suggestions that the annotator dismissed, as they were shown."""
     extra: Mapped[dict[str, Any] | None]
-    """What an import or a run carried beside the spans: reasoning, the record's own metadata."""
+    """Further data of an import or a model run: reasoning, metadata of the record."""
     started_at: Mapped[datetime | None]
     completed_at: Mapped[datetime | None]
     seconds: Mapped[float | None]
@@ -45,7 +45,7 @@ class Annotation(Base):
 
 
 class Span(Base):
-    """A marked stretch of text, in half-open code points."""
+    """Marked part of a text, as a half-open range of code points."""
 
     __tablename__ = "span"
     __table_args__ = (
@@ -56,13 +56,13 @@ class Span(Base):
     id: Mapped[Id]
     annotation_id: Mapped[int] = mapped_column(ForeignKey("annotation.id", ondelete="CASCADE"), index=True)
     position: Mapped[int]
-    """Order in which the annotator's list shows it."""
+    """Position in the annotator's list."""
     category_id: Mapped[int] = mapped_column(ForeignKey("category.id"))
     start_offset: Mapped[int]
     end_offset: Mapped[int]
-    """Of an import: as received, ``start + len(text)``, even where the text is not there."""
+    """End of the span. Imported spans have ``start + len(text)`` as received, even if the text is not at this place."""
     text: Mapped[str]
-    """The quote: equal to the text between the offsets on every write from a page; as received on import."""
+    """Quote. A span from a page has the text between its offsets. An imported span has the text as received."""
     side: Mapped[str] = mapped_column(default="output")
     output_position: Mapped[int] = mapped_column(default=0)
     source_field: Mapped[str | None]
@@ -71,16 +71,34 @@ class Span(Base):
     reason: Mapped[str | None]
     attributes: Mapped[dict[str, Any] | None]
     origin: Mapped[dict[str, Any] | None]
-    """How it came about where that is not plain: differences met on import, the rule that placed a quote, a suggestion."""
+    """Origin of the span, if it was not simply marked: differences found on import, the rule that placed a quote, a suggestion."""
     resolved_start: Mapped[int | None]
     resolved_end: Mapped[int | None]
-    """Where the quote really stands, if that differs from the offsets received."""
+    """End of the place where the quote was found, if it differs from the received offsets."""
     annotation: Mapped[Annotation] = relationship(back_populates="spans")
     category: Mapped[Category] = relationship()
 
 
+SPAN_COLUMNS: Final = (
+    Span.start_offset,
+    Span.end_offset,
+    Span.text,
+    Span.side,
+    Span.output_position,
+    Span.source_field,
+    Span.subcategory,
+    Span.severity,
+    Span.reason,
+    Span.attributes,
+    Span.origin,
+    Span.resolved_start,
+    Span.resolved_end,
+)
+"""Columns that `spanplat.schemas.span.MarkedSpan.from_row` reads."""
+
+
 class Suggestion(Base):
-    """A span of another campaign, shown on an item to be accepted, changed or dismissed; taken over when the campaign opens."""
+    """Suggested span from another campaign. It is copied when the campaign opens. Annotators accept, change or dismiss it."""
 
     __tablename__ = "suggestion"
     __table_args__ = (
@@ -92,10 +110,10 @@ class Suggestion(Base):
     id: Mapped[Id]
     item_id: Mapped[int] = mapped_column(ForeignKey("item.id", ondelete="CASCADE"))
     number: Mapped[int]
-    """Counts the suggestions of an item from 1, in the order of the text."""
+    """Number of the suggestion in the item, from 1, in the order of the text."""
     category_id: Mapped[int] = mapped_column(ForeignKey("category.id"))
     annotator: Mapped[str]
-    """Pseudonym of who or what marked it."""
+    """Pseudonym of the person or model that marked it."""
     start_offset: Mapped[int]
     end_offset: Mapped[int]
     text: Mapped[str]
@@ -109,7 +127,7 @@ class Suggestion(Base):
 
 
 class JudgedSpan(Base):
-    """The span that an item of kind ``span`` asks about."""
+    """Span that an item of kind ``span`` asks about."""
 
     __tablename__ = "judged_span"
 
@@ -118,7 +136,7 @@ class JudgedSpan(Base):
 
 
 class Unplaced(Base):
-    """Something an import or a model gave that has no place in the data, with the reason."""
+    """Record of an import or a model that has no place in the data, with the reason."""
 
     __tablename__ = "unplaced"
 
@@ -148,7 +166,7 @@ class CheckResult(Base):
 
 
 class Qualification(Base):
-    """What a qualification campaign decided about an annotator."""
+    """Decision of a qualification campaign about an annotator."""
 
     __tablename__ = "qualification"
     __table_args__ = (UniqueConstraint("campaign_id", "annotator_id"),)
@@ -157,9 +175,9 @@ class Qualification(Base):
     campaign_id: Mapped[int] = mapped_column(ForeignKey("campaign.id", ondelete="CASCADE"))
     annotator_id: Mapped[int] = mapped_column(ForeignKey("annotator.id"))
     status: Mapped[str]
-    """passed, failed, or pending while the best are not chosen yet."""
+    """passed, failed, or pending until the best are chosen."""
     score: Mapped[float | None]
     attempts: Mapped[int] = mapped_column(default=1, server_default="1")
     decided_at: Mapped[Now]
     expires_at: Mapped[datetime | None]
-    """Until when a pass counts; without end when empty."""
+    """End of the validity of a pass; None if it has no end."""

@@ -1,4 +1,4 @@
-"""Annotators, their participations, and the slots they hold."""
+"""Annotators, pools, participations, and assignments (seats on batches)."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -12,7 +12,7 @@ from spanplat.models.campaign import Batch, Campaign
 
 
 class AssignmentStatus(StrEnum):
-    """The life of a slot: open → held → submitted → accepted or rejected; or held → returned or expired, replaced by an open one."""
+    """Status of a seat: open → held → submitted → accepted or rejected, or held → returned or expired."""
 
     OPEN = "open"
     HELD = "held"
@@ -25,13 +25,13 @@ class AssignmentStatus(StrEnum):
 
 FINISHED = (AssignmentStatus.SUBMITTED, AssignmentStatus.ACCEPTED)
 COUNTED = (AssignmentStatus.HELD, *FINISHED)
-"""States whose completed annotations enter figures."""
+"""Statuses whose completed annotations count in figures."""
 REPLACED = (AssignmentStatus.REJECTED, AssignmentStatus.RETURNED, AssignmentStatus.EXPIRED)
-"""States of history rows: another row holds the seat."""
+"""Statuses of rows that are history. A new row takes the place of the seat."""
 
 
 class Annotator(Base):
-    """Who annotates: a person of a platform, or one model with its prompt, parameters and run."""
+    """Annotator: a person from a platform, or one model with its prompt, parameters and run."""
 
     __tablename__ = "annotator"
     __table_args__ = (
@@ -42,15 +42,15 @@ class Annotator(Base):
     id: Mapped[Id]
     kind: Mapped[str]
     source: Mapped[str]
-    """Where the id comes from: prolific, mturk, direct, model, import:<campaign>, …"""
+    """Source of the external id: prolific, mturk, direct, model, import:<campaign>, …"""
     external_id: Mapped[str]
     pseudonym: Mapped[str] = mapped_column(unique=True)
-    """Stands for the annotator in every export."""
+    """Name of the annotator in every export."""
     created_at: Mapped[Now]
 
 
 class Pool(Base):
-    """People whom campaigns may require: those who passed a qualification, and whoever was added by hand."""
+    """Pool of annotators that campaigns may require: those who passed a qualification, and those added by hand."""
 
     __tablename__ = "pool"
 
@@ -60,20 +60,20 @@ class Pool(Base):
 
 
 class PoolMember(Base):
-    """An annotator in a pool."""
+    """Member of a pool."""
 
     __tablename__ = "pool_member"
 
     pool_id: Mapped[int] = mapped_column(ForeignKey("pool.id", ondelete="CASCADE"), primary_key=True)
     annotator_id: Mapped[int] = mapped_column(ForeignKey("annotator.id"), primary_key=True, index=True)
     campaign_id: Mapped[int | None] = mapped_column(ForeignKey("campaign.id", ondelete="SET NULL"))
-    """The qualification passed; empty for whoever was added by hand."""
+    """Qualification that the annotator passed; None if the annotator was added by hand."""
     added_at: Mapped[Now]
     expires_at: Mapped[datetime | None]
 
 
 class Participation(Base):
-    """One annotator's visit to one campaign: what the unguessable token of the annotator's page stands for."""
+    """One annotator's visit to one campaign. The address of the annotator's page has its token, which nobody can guess."""
 
     __tablename__ = "participation"
     __table_args__ = (UniqueConstraint("campaign_id", "session_key"),)
@@ -83,30 +83,30 @@ class Participation(Base):
     annotator_id: Mapped[int] = mapped_column(ForeignKey("annotator.id"), index=True)
     token: Mapped[str] = mapped_column(unique=True)
     session_key: Mapped[str]
-    """The platform's submission (study and session on Prolific, assignment on MTurk); a reload finds the same participation."""
+    """Submission on the platform (study and session on Prolific, assignment on MTurk). A reload finds the same participation."""
     parameters: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    """Query parameters of the start link, kept for pay files and the way back."""
+    """Query parameters of the start link, for payment files and for the link back to the platform."""
     group: Mapped[str | None]
     consent_version: Mapped[str | None]
     consented_at: Mapped[datetime | None]
     comprehension_attempts: Mapped[int] = mapped_column(default=0)
     comprehension_passed_at: Mapped[datetime | None]
     practice: Mapped[dict[str, Any] | None]
-    """Answers to the practice items by their number; no work, and in no export."""
+    """Answers to the practice items by number. They are not work, and no export has them."""
     practised_at: Mapped[datetime | None]
     ended: Mapped[str | None]
-    """Why it ended without submission: no_consent, failed_comprehension, screened_out, withdrawn."""
+    """Reason for an end without submission: no_consent, failed_comprehension, screened_out, withdrawn."""
     created_at: Mapped[Now]
     campaign: Mapped[Campaign] = relationship()
     annotator: Mapped[Annotator] = relationship()
 
 
 class Assignment(Base):
-    """One seat on a batch; exists, open, before anyone comes."""
+    """One seat on a batch. It exists with status open before an annotator comes."""
 
     __tablename__ = "assignment"
     __table_args__ = (
-        # A seat has one current row; returned, expired and rejected rows stay beside it as history.
+        # A seat has one current row. Returned, expired and rejected rows stay as history.
         Index(
             "uq_assignment_current",
             "batch_id",
@@ -116,7 +116,7 @@ class Assignment(Base):
             sqlite_where=text("status NOT IN ('returned', 'expired', 'rejected')"),
             postgresql_where=text("status NOT IN ('returned', 'expired', 'rejected')"),
         ),
-        # Nobody holds two seats on one batch.
+        # Nobody holds two seats on one batch. Repeats of imports and model runs are allowed.
         Index(
             "uq_assignment_annotator",
             "batch_id",
@@ -135,9 +135,9 @@ class Assignment(Base):
     campaign_id: Mapped[int] = mapped_column(ForeignKey("campaign.id", ondelete="CASCADE"))
     batch_id: Mapped[int] = mapped_column(ForeignKey("batch.id", ondelete="CASCADE"))
     slot: Mapped[int]
-    """Number of the seat; annotator order for rules such as ``first``."""
+    """Number of the seat. It is the annotator order for rules such as ``first``."""
     repeat: Mapped[int] = mapped_column(default=0)
-    """Counts repeats by the same annotator (imported repeats, model runs with several seeds)."""
+    """Number of the repeat by the same annotator (imported repeats, model runs with several seeds)."""
     group: Mapped[str | None]
     annotator_id: Mapped[int | None] = mapped_column(ForeignKey("annotator.id"), index=True)
     participation_id: Mapped[int | None] = mapped_column(ForeignKey("participation.id"), index=True)
@@ -146,10 +146,10 @@ class Assignment(Base):
     lease_expires_at: Mapped[datetime | None]
     submitted_at: Mapped[datetime | None]
     outcome: Mapped[str | None]
-    """Which completion code was earned: completed, failed_attention, screened_out."""
+    """Outcome that decides the completion code: completed, failed_attention, screened_out."""
     excluded: Mapped[bool] = mapped_column(default=False)
-    """Left out of every figure, because a check that says so was failed; kept all the same."""
+    """Whether figures leave the work out because of a failed check. The work stays stored."""
     extra: Mapped[bool] = mapped_column(default=False, server_default=false())
-    """A seat beyond those promised, made for somebody who came when all were taken; nobody takes its place."""
+    """Whether it is an additional seat, made for an annotator who came when all seats were taken. It is never replaced."""
     batch: Mapped[Batch] = relationship()
     annotator: Mapped[Annotator | None] = relationship()

@@ -1,4 +1,4 @@
-"""What proves who somebody is beside the password, and which sessions are over."""
+"""Second factors, recovery codes, and ended sessions."""
 
 from datetime import datetime
 
@@ -9,22 +9,22 @@ from spanplat.models.base import Base, Id, Now, Sha256
 
 
 class SecondFactor(Base):
-    """The key that somebody's authenticator app shares with us; it counts from its confirmation on."""
+    """Secret key of a user's authenticator app. It is required at sign-in once the user has confirmed it."""
 
     __tablename__ = "second_factor"
 
     id: Mapped[Id]
     user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), unique=True)
     secret: Mapped[str]
-    """In Base32, as apps take it."""
+    """Key in Base32, the form that authenticator apps read."""
     created_at: Mapped[Now]
     confirmed_at: Mapped[datetime | None]
     last_step: Mapped[int] = mapped_column(default=0)
-    """The 30 seconds, counted from 1970, of the newest code that was accepted: neither it nor an older one is accepted again."""
+    """Time step of the newest accepted code (30 seconds each, from 1970). This code and older ones are not accepted again."""
 
 
 class RecoveryCode(Base):
-    """A code that stands in for the app once; only its digest is stored."""
+    """Recovery code that replaces the app once. Only its digest is stored."""
 
     __tablename__ = "recovery_code"
     __table_args__ = (UniqueConstraint("user_id", "code_sha256"),)
@@ -36,11 +36,11 @@ class RecoveryCode(Base):
 
 
 class EndedSession(Base):
-    """A session that was signed out of, kept until its cookie would be too old anyway."""
+    """Session that the user ended. The row stays until the session's cookie has expired."""
 
     __tablename__ = "ended_session"
 
     id: Mapped[Id]
     key: Mapped[str] = mapped_column(unique=True)
-    """The random part of the session's name; a cookie with it is refused."""
+    """Random part of the session's name. A cookie with it is rejected."""
     ended_at: Mapped[Now]

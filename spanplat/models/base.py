@@ -1,4 +1,4 @@
-"""The declarative base, the naming of constraints, and the column types that several tables share."""
+"""Declarative base, names of constraints, and column types that several tables share."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from sqlalchemy import JSON, DateTime, Dialect, MetaData, String, TypeDecorator
 from sqlalchemy.orm import DeclarativeBase, mapped_column
 
+# SQLite gives constraints no names, and Alembic needs a name to change a constraint.
 NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -16,13 +17,13 @@ NAMING = {
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A moment in UTC; SQLite forgets the time zone, so it is given back on the way out."""
+    """Date and time in UTC. SQLite does not store the time zone, so it is added when a value is read."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Refuse naive times and store UTC."""
+        """Convert to UTC. Reject values without a time zone."""
         del dialect
         if value is None:
             return None
@@ -31,14 +32,14 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Return the moment in UTC."""
+        """Return the date and time in UTC."""
         del dialect
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-# Not JSONB, which forgets the order of keys: sources and definitions are shown and hashed as they were given.
+# Not JSONB, which loses the order of keys: sources and definitions are shown and hashed in their original order.
 Json = JSON(none_as_null=True)
 
 Id = Annotated[int, mapped_column(primary_key=True)]
@@ -48,7 +49,7 @@ Now = Annotated[datetime, mapped_column(UtcDateTime(), default=lambda: datetime.
 
 
 class Base(DeclarativeBase):
-    """The base of all tables."""
+    """Base class of all tables."""
 
     metadata = MetaData(naming_convention=NAMING)
     type_annotation_map = {dict[str, Any]: Json, list[Any]: Json, Any: Json, datetime: UtcDateTime()}  # noqa: RUF012

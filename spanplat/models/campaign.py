@@ -1,4 +1,4 @@
-"""Campaigns: their definition, categories, items and batches."""
+"""Campaigns with their definitions, categories, items and batches."""
 
 from enum import StrEnum
 from typing import Any
@@ -11,19 +11,19 @@ from spanplat.models.dataset import Output
 
 
 class CampaignStatus(StrEnum):
-    """What may happen in a campaign."""
+    """Status of a campaign."""
 
     IMPORTING = "importing"
-    """Being imported; invisible until the last record is in."""
+    """The import or creation is not finished. The campaign is invisible until then."""
     DRAFT = "draft"
-    """Created, not yet open to annotators."""
+    """Created, but not yet open to annotators."""
     OPEN = "open"
     PAUSED = "paused"
     CLOSED = "closed"
 
 
 class ItemRole(StrEnum):
-    """Why an item stands in a batch."""
+    """Role of an item in a batch."""
 
     REGULAR = "regular"
     ATTENTION = "attention"
@@ -32,7 +32,7 @@ class ItemRole(StrEnum):
 
 
 class Campaign(Base):
-    """One annotation effort."""
+    """Annotation campaign."""
 
     __tablename__ = "campaign"
 
@@ -44,15 +44,20 @@ class Campaign(Base):
     definition: Mapped[dict[str, Any]]
     definition_sha256: Mapped[Sha256]
     amendment: Mapped[int] = mapped_column(default=0, server_default="0")
-    """Number of the amendment in force; 0 while the definition is the one the campaign was made with."""
+    """Number of the amendment in force. 0 is the original definition."""
     imported_from: Mapped[dict[str, Any] | None]
-    """What an imported campaign was read from: format, settings as received, report."""
+    """Origin of an imported campaign: format, settings as received, report."""
     created_at: Mapped[Now]
     categories: Mapped[list["Category"]] = relationship(order_by="Category.position", back_populates="campaign")
 
+    @property
+    def is_half_made(self) -> bool:
+        """Whether the campaign is being created, or its creation was interrupted. This is never true for an import."""
+        return self.status == CampaignStatus.IMPORTING and self.imported_from is None
+
 
 class Category(Base):
-    """A label of a campaign."""
+    """Category of spans in a campaign."""
 
     __tablename__ = "category"
     __table_args__ = (UniqueConstraint("campaign_id", "key"),)
@@ -68,7 +73,7 @@ class Category(Base):
 
 
 class Item(Base):
-    """What one annotator is asked about at once."""
+    """Item: what an annotator works on in one step."""
 
     __tablename__ = "item"
 
@@ -80,7 +85,7 @@ class Item(Base):
 
 
 class ItemOutput(Base):
-    """An output of an item, in the order shown."""
+    """Output of an item, with its position on the page."""
 
     __tablename__ = "item_output"
 
@@ -92,7 +97,7 @@ class ItemOutput(Base):
 
 
 class Batch(Base):
-    """Items that one annotator gets together."""
+    """Batch of items that one annotator gets together."""
 
     __tablename__ = "batch"
     __table_args__ = (UniqueConstraint("campaign_id", "number"),)
@@ -104,7 +109,7 @@ class Batch(Base):
 
 
 class BatchItem(Base):
-    """An item at its place in a batch."""
+    """Item at a position in a batch."""
 
     __tablename__ = "batch_item"
     __table_args__ = (
@@ -117,5 +122,5 @@ class BatchItem(Base):
     item_id: Mapped[int] = mapped_column(ForeignKey("item.id"), index=True)
     role: Mapped[str] = mapped_column(default=ItemRole.REGULAR)
     check_name: Mapped[str | None]
-    """The check of the definition that this item carries."""
+    """Name of the check in the definition that uses this item."""
     item: Mapped[Item] = relationship()

@@ -1,4 +1,4 @@
-"""Datasets, their examples, the systems, the outputs that get annotated, and the files they came in."""
+"""Datasets, examples, systems, outputs to annotate, and uploaded files."""
 
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,7 @@ from spanplat.models.base import Base, Id, Now, Sha256
 
 
 class Dataset(Base):
-    """A collection of examples."""
+    """Dataset: a collection of examples."""
 
     __tablename__ = "dataset"
 
@@ -23,7 +23,7 @@ class Dataset(Base):
 
 
 class Example(Base):
-    """One item of a dataset, with its source."""
+    """One example of a dataset, with its source."""
 
     __tablename__ = "example"
     __table_args__ = (UniqueConstraint("dataset_id", "split", "key"),)
@@ -34,12 +34,12 @@ class Example(Base):
     key: Mapped[str]
     source: Mapped[Any | None]
     source_plain: Mapped[str] = mapped_column(default="", server_default="", deferred=True)
-    """The texts and numbers in the source, line by line, for searching."""
+    """Texts and numbers of the source, one per line, for the search."""
     dataset: Mapped[Dataset] = relationship()
 
 
 class SourceText(Base):
-    """The plain text of one field of a source, as shown; spans on the source side index it."""
+    """Plain text of one field of a source, as it is shown. The offsets of spans on the source side refer to it."""
 
     __tablename__ = "source_text"
     __table_args__ = (UniqueConstraint("example_id", "field"),)
@@ -52,7 +52,7 @@ class SourceText(Base):
 
 
 class System(Base):
-    """What produced a text."""
+    """System that produced outputs."""
 
     __tablename__ = "system"
 
@@ -62,7 +62,7 @@ class System(Base):
 
 
 class Output(Base):
-    """The text one system produced for one example; immutable once stored."""
+    """Text that one system produced for one example. A stored output never changes."""
 
     __tablename__ = "output"
     __table_args__ = (UniqueConstraint("example_id", "system_id"),)
@@ -77,21 +77,21 @@ class Output(Base):
 
 
 class Upload(Base):
-    """A file that somebody sent or pointed at, to be imported as a dataset once its columns are settled."""
+    """File to import as a dataset. A user uploaded it, or chose it on the server."""
 
     __tablename__ = "upload"
 
     id: Mapped[Id]
     token: Mapped[str] = mapped_column(unique=True)
-    """Names it in addresses."""
+    """Name of the upload in addresses of pages."""
     name: Mapped[str]
-    """Name of the file as it was sent."""
+    """Original name of the file."""
     path: Mapped[str]
-    """Of the file or unpacked folder, below the data folder."""
+    """Path of the file or unpacked folder, relative to the data folder."""
     size: Mapped[int] = mapped_column(BigInteger)
-    """Bytes."""
+    """Size in bytes."""
     user_id: Mapped[int | None] = mapped_column(ForeignKey("user.id", ondelete="SET NULL"))
     created_at: Mapped[Now]
     imported_at: Mapped[datetime | None]
     report: Mapped[dict[str, Any] | None]
-    """What the import did, with the rows that could not be used."""
+    """Report of the import, with the rows that could not be used."""

@@ -1,4 +1,4 @@
-"""Campaign definitions that are being written."""
+"""Drafts of campaign definitions."""
 
 from sqlalchemy import ForeignKey, Text
 from sqlalchemy.orm import Mapped, mapped_column
@@ -7,21 +7,21 @@ from spanplat.models.base import Base, Id, Moment, Now
 
 
 class Draft(Base):
-    """A definition in the making; the text is the only truth, forms are views of it."""
+    """Draft of a definition. Only the text is stored. Forms are views of it."""
 
     __tablename__ = "draft"
 
     id: Mapped[Id]
     token: Mapped[str] = mapped_column(unique=True)
-    """Names it in addresses."""
+    """Name of the draft in addresses of pages."""
     text: Mapped[str] = mapped_column(Text)
-    """YAML, valid or not."""
+    """YAML, which may be invalid."""
     revision: Mapped[int] = mapped_column(default=1)
-    """Counts its changes, so that of two people who change it at once the second is told."""
+    """Number of changes. If two people change a draft at the same time, the second one gets a warning."""
     editor: Mapped[str] = mapped_column(default="")
-    """The opened page that changed it last; its own saves never contradict each other."""
+    """Open page that made the last change. Saves of the same page never conflict."""
     user_id: Mapped[int | None] = mapped_column(ForeignKey("user.id", ondelete="SET NULL"))
     campaign_id: Mapped[int | None] = mapped_column(ForeignKey("campaign.id", ondelete="SET NULL"))
-    """The campaign made of it."""
+    """Campaign that was made from the draft."""
     created_at: Mapped[Now]
     changed_at: Mapped[Moment]

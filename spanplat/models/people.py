@@ -1,4 +1,4 @@
-"""Staff: users, invitations, API tokens, and the audit log."""
+"""Team: users, invitations, API tokens, and the audit log."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -11,7 +11,7 @@ from spanplat.models.base import Base, Id, Moment, Now, Sha256
 
 
 class Role(StrEnum):
-    """What a user may do, in rising order: look, run campaigns, manage people."""
+    """Role of a user, with increasing rights: read, run campaigns, manage users."""
 
     VIEWER = "viewer"
     RESEARCHER = "researcher"
@@ -19,7 +19,7 @@ class Role(StrEnum):
 
 
 class User(Base):
-    """A member of staff."""
+    """User account of a member of the team."""
 
     __tablename__ = "user"
     __table_args__ = (CheckConstraint("role IN ('viewer', 'researcher', 'admin')", name="role"),)
@@ -29,14 +29,14 @@ class User(Base):
     role: Mapped[str]
     password_hash: Mapped[str]
     session_epoch: Mapped[str]
-    """Part of every session of this user; changing it signs them out everywhere."""
+    """Part of every session of this user. A new value ends all sessions."""
     created_at: Mapped[Now]
     deactivated_at: Mapped[datetime | None]
-    """Since when the account lets nobody in; what the person did keeps their name."""
+    """Time of the deactivation. The user cannot sign in after it. Their name stays in the audit log."""
 
 
 class Invitation(Base):
-    """A link by which somebody makes their own account; only the digest of its token is stored."""
+    """Invitation link to create an account. Only the digest of its token is stored."""
 
     __tablename__ = "invitation"
     __table_args__ = (CheckConstraint("role IN ('viewer', 'researcher', 'admin')", name="role"),)
@@ -52,14 +52,14 @@ class Invitation(Base):
 
 
 class Scope(StrEnum):
-    """What a script may do with a token: look, or whatever its owner may do."""
+    """Scope of an API token: read only, or all rights of its owner."""
 
     READ = "read"
     WRITE = "write"
 
 
 class ApiToken(Base):
-    """A token for scripts; only its digest is stored."""
+    """API token for scripts. Only its digest is stored."""
 
     __tablename__ = "api_token"
     __table_args__ = (CheckConstraint("scope IN ('read', 'write')", name="scope"),)
@@ -76,14 +76,14 @@ class ApiToken(Base):
 
 
 class Event(Base):
-    """One line of the audit log; rows are only ever added, which triggers in the database enforce."""
+    """Entry of the audit log. Triggers in the database reject changes and deletions."""
 
     __tablename__ = "event"
 
     id: Mapped[Id]
     at: Mapped[Now]
     actor: Mapped[str]
-    """Who: ``user:<id>``, ``cli``, ``worker``, ``annotator:<id>``, or ``somebody`` whom no entry point named."""
+    """Actor: ``user:<id>``, ``cli``, ``worker``, ``annotator:<id>``, or ``somebody`` if no entry point named one."""
     verb: Mapped[str]
     subject: Mapped[str]
     detail: Mapped[dict[str, Any] | None]

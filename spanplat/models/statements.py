@@ -1,4 +1,4 @@
-"""Statements that both databases understand, and what they did."""
+"""SQL statements that work on both databases."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -14,18 +14,19 @@ Row = TypeVar("Row", bound=Base)
 
 
 def insert_absent(session: Session, table: type[Base], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert the rows whose unique keys are not taken; leave the others as they are."""
+    """Insert the rows whose unique keys do not exist. Ignore the other rows."""
     if not rows:
         return
     session.execute(_inserting_absent(table, session.get_bind().dialect.name), [dict(row) for row in rows])
 
 
 def add_absent(session: Session, table: type[Row], row: Mapping[str, Any]) -> Row | None:
-    """Insert a row whose unique keys are not taken and return it; None, and nothing is changed, if they are."""
+    """Insert a row and return it. If its unique keys exist, change nothing and return None."""
     added: Row | None = session.scalar(_adding_absent(table, session.get_bind().dialect.name), dict(row))
     return added
 
 
+# SQLAlchemy has ON CONFLICT only in the classes of the dialects.
 @cache
 def _inserting_absent(table: type[Base], dialect: str) -> Insert:
     insert_here = sqlite.insert if dialect == "sqlite" else postgresql.insert
@@ -38,7 +39,7 @@ def _adding_absent(table: type[Base], dialect: str) -> Executable:
 
 
 def insert_rows(session: Session, table: type[Base], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert many rows of one table, past what the ORM does for each: thousands would hold up other writers for a second."""
+    """Insert many rows of one table without the ORM, which for thousands of rows would block other writers for a second."""
     if rows:
         session.connection().execute(insert(cast("Table", table.__table__)), [dict(row) for row in rows])
 
@@ -46,7 +47,7 @@ def insert_rows(session: Session, table: type[Base], rows: Sequence[Mapping[str,
 def insert_in_order(
     session: Session, table: type[Base], rows: Sequence[Mapping[str, Any]], own: ColumnElement[bool]
 ) -> list[int]:
-    """Insert many rows as `insert_rows` does, and return their ids, which ascend as the rows do; ``own`` holds for all of them."""
+    """Insert many rows like `insert_rows`, and return their ids in the order of the rows. ``own`` is a condition for all rows."""
     if not rows:
         return []
     insert_rows(session, table, rows)
@@ -56,7 +57,7 @@ def insert_in_order(
 
 
 def rows_changed(result: Result[Any]) -> int:
-    """Return how many rows an UPDATE or DELETE changed."""
+    """Return the number of rows that an UPDATE or DELETE changed."""
     if not isinstance(result, CursorResult):
         raise TypeError("only an UPDATE or DELETE changes rows")
     return result.rowcount

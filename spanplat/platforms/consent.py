@@ -1,6 +1,7 @@
-"""What a consent form has to say, and whether words for it occur.
+"""Topics of a consent form, and a search for topics that are missing.
 
-Words are no proof: that one occurs does not mean that the form says it well. That none of the usual ones does is a reason to look.
+The search looks for common words. A word does not prove that the form explains a topic well. If none of the common words occurs,
+somebody should check the form.
 """
 
 import re
@@ -14,7 +15,7 @@ TOPICS: Mapping[str, str] = {
     "pay": "what it pays",
     "withdrawing": "that one may stop, and how",
 }
-"""What a form has to say, in the order in which people want to know it."""
+"""Required topics of a form, in the order of their interest to people."""
 
 _MARKS: Mapping[str, tuple[str, ...]] = {
     "contact": ("@", "https://", "http://"),
@@ -81,19 +82,19 @@ WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "withdrawing": ("انسحاب", "تنسحب", "الانسحاب", "التوقف", "تتوقف", "طوعي", "تطوع"),
     },
 }
-"""By language and topic: beginnings of words of which at least one occurs in forms that speak of it; in Arabic, where articles and
-prepositions are written at the front, parts of words."""
+"""Common words by language and topic, as beginnings of words. In Arabic they are parts of words, because articles and prepositions are
+written in front without a space."""
 
 
 def topics_missed(text: str, language: str) -> list[str] | None:
-    """Return the topics of which no usual word occurs in a form; None in a language whose words are not known here.
+    """Return the topics without any common word in a form; None for a language without a list of words.
 
     Parameters
     ----------
     text
-        The form, Markdown.
+        The form in Markdown.
     language
-        Its language, such as ``en`` or ``de-AT``.
+        Language of the form, such as ``en`` or ``de-AT``.
     """
     words = WORDS.get(language.partition("-")[0].casefold())
     if words is None:

@@ -1,7 +1,7 @@
-"""What the crowdsourcing platforms' rules say about a campaign's definition, before anybody is let in.
+"""Checks of a campaign's definition against the rules of crowdsourcing platforms, before the campaign opens.
 
-The rules are told in our own words, with where and when they were read; platforms change theirs, so a finding is a reason to look, and
-only what leaves people without their due is refused.
+The messages are our own summary of the rules, with the source and the date. Platforms change their rules, so a finding is a reason to
+check. Only definitions that would deny people their pay are refused.
 """
 
 import re
@@ -11,7 +11,6 @@ from datetime import date
 from typing import Literal
 
 from spanplat.platforms.consent import TOPICS, topics_missed
-from spanplat.schemas.checks import InstructedCheck, TimeFloorCheck
 from spanplat.schemas.definition import CampaignDefinition
 
 Weight = Literal["refuse", "confirm", "advise"]
@@ -19,12 +18,12 @@ Weight = Literal["refuse", "confirm", "advise"]
 
 @dataclass(frozen=True)
 class Source:
-    """Where a platform says what a rule rests on."""
+    """Page of a platform that states a rule."""
 
     title: str
     url: str
     read: date
-    """When it was read."""
+    """Date on which we read the page."""
 
 
 _HELP = "https://researcher-help.prolific.com/en/article"
@@ -60,16 +59,16 @@ _MONEY = re.compile(r"([£$€])\s*(\d+(?:[.,]\d+)?)")
 
 @dataclass(frozen=True)
 class Finding:
-    """Something in a definition that a platform's rules speak about."""
+    """A part of a definition that a platform's rules concern."""
 
     rule: str
     weight: Weight
-    """``refuse``: it cannot open so; ``confirm``: it can, once somebody has said that this is meant; ``advise``: worth a look."""
+    """``refuse``: the campaign cannot open; ``confirm``: it opens after a confirmation; ``advise``: somebody should check it."""
     path: str
-    """Part of the definition."""
+    """Path in the definition."""
     message: str
     source: Source
-    """Whose rule, where it is written, and when it was read there."""
+    """Page that states the rule."""
 
 
 @dataclass(frozen=True)
@@ -81,27 +80,28 @@ class Money:
 
 
 def read_money(text: str) -> Money | None:
-    """Read an amount such as ``£2.40``; None where there is none."""
+    """Parse an amount such as ``£2.40``; return None if there is none."""
     found = _MONEY.search(text)
     return Money(found[1], float(found[2].replace(",", "."))) if found else None
 
 
 def hourly_pay(reward: str, minutes: float | None) -> Money | None:
-    """Return what a reward makes in an hour; None where it or the time is not known."""
+    """Return the hourly pay of a reward; None if the reward or the time is unknown."""
     money = read_money(reward)
     return Money(money.currency, money.amount * 60 / minutes) if money is not None and minutes else None
 
 
 def lint(definition: CampaignDefinition) -> list[Finding]:
-    """Return what the rules of the campaign's platform have to say, the gravest first; nothing for campaigns by direct links."""
-    if definition.platform.service == "direct" or definition.kind not in ("human", "qualification"):
+    """Return the findings of the platform's rules, the most serious first; none for campaigns with direct links."""
+    # Model campaigns and imported ones recruit nobody.
+    if not definition.platform.profile.is_marketplace or definition.kind not in ("human", "qualification"):
         return []
     findings = [finding for rule in _RULES for finding in rule(definition)]
     return sorted(findings, key=lambda finding: ("refuse", "confirm", "advise").index(finding.weight))
 
 
 def refusals(definition: CampaignDefinition) -> list[Finding]:
-    """Return what the rules of the campaign's platform refuse: with these, a campaign is neither made nor opened."""
+    """Return the findings with which a campaign can be neither created nor opened."""
     return [finding for finding in lint(definition) if finding.weight == "refuse"]
 
 
@@ -111,7 +111,7 @@ def _pay(definition: CampaignDefinition) -> Iterator[Finding]:
     if hourly is None:
         message = "say what a batch pays and how long it takes, so that the pay per hour can be checked and shown"
         yield Finding("pay-known", "advise", "platform.reward", message, MEDIAN_PAY)
-    elif hourly.currency in MINIMUM_HOURLY:
+    elif hourly.currency in MINIMUM_HOURLY:  # no minimum is stated here for other currencies
         shown, least = f"{hourly.currency}{hourly.amount:.2f}", MINIMUM_HOURLY[hourly.currency]
         advised = RECOMMENDED_HOURLY[hourly.currency]
         if hourly.amount < least:
@@ -130,7 +130,7 @@ def _codes(definition: CampaignDefinition) -> Iterator[Finding]:
             if code == same:
                 message = f"{other} and {name} have the same code {code!r}, so the platform cannot tell them apart; change one"
                 yield Finding("codes-distinct", "refuse", f"platform.codes.{name}", message, STUDIES)
-    if definition.platform.service == "prolific":
+    if definition.platform.profile.tells_outcomes_by_code:
         if codes.completed is None:
             message = "there is no code for completed work, so people cannot show that they are done; add one"
             yield Finding("code-completed", "advise", "platform.codes.completed", message, STUDIES)
@@ -145,13 +145,13 @@ def _codes(definition: CampaignDefinition) -> Iterator[Finding]:
 def _checks(definition: CampaignDefinition) -> Iterator[Finding]:
     for position, check in enumerate(definition.checks):
         path = f"checks.{position}"
-        if check.on_fail == "screen_out" and not isinstance(check, InstructedCheck):
+        if check.on_fail == "screen_out" and not check.allows_rejection:
             message = (
                 f"check {check.name!r} sends people away for how they marked or how fast they were, which is no fair attention "
                 "check: that is allowed as screening, early, at a fixed reward of at least £0.10 or $0.14, and never with a rejection"
             )
             yield Finding("hidden-check-screens-out", "confirm", path, message, SCREENING)
-        if isinstance(check, TimeFloorCheck) and check.on_fail in ("screen_out", "withhold_bonus"):
+        if check.looks_at_time and check.on_fail in ("screen_out", "withhold_bonus"):
             message = (
                 f"check {check.name!r} costs people money for being fast; platforms accept speed as a ground only beyond three "
                 "standard deviations from the mean of a whole study, and not for one page, so rather use note, warn or exclude"
@@ -160,7 +160,7 @@ def _checks(definition: CampaignDefinition) -> Iterator[Finding]:
         if check.on_fail == "withhold_bonus" and not definition.platform.bonus:
             message = f"check {check.name!r} withholds a bonus, but no bonus is promised; state platform.bonus"
             yield Finding("bonus-known", "advise", path, message, PAY)
-    instructed = any(isinstance(check, InstructedCheck) for check in definition.checks)
+    instructed = any(check.allows_rejection for check in definition.checks)
     if definition.platform.codes.failed_attention is not None and not instructed:
         message = (
             "there is a code for failed attention, but no instructed question that could lead to it: failing marked or gold items "
@@ -187,14 +187,19 @@ def _consent(definition: CampaignDefinition) -> Iterator[Finding]:
 
 def _tools(definition: CampaignDefinition) -> Iterator[Finding]:
     text = definition.guidelines.casefold()
+    # With spaces around it, because "ai" is a part of many words.
     if definition.language.startswith("en") and not any(word in text for word in ("language model", "chatgpt", " ai ")):
         message = "if people are not to use language models or other tools, the guidelines have to say so"
         yield Finding("tools", "advise", "guidelines", message, TOOLS)
 
 
 def _links(definition: CampaignDefinition) -> Iterator[Finding]:
-    if definition.platform.service == "prolific" and definition.annotators.max_batches > 1:
-        message = "Prolific gives one person one place in a study; for further batches publish it again, or publish another study"
+    platform = definition.platform.profile
+    if platform.one_place_in_study and definition.annotators.max_batches > 1:
+        message = (
+            f"{platform.title} gives one person one place in a study; for further batches publish it again, "
+            "or publish another study"
+        )
         yield Finding("one-place", "advise", "annotators.max_batches", message, STUDIES)
 
 

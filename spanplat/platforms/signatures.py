@@ -1,4 +1,4 @@
-"""Start links that a platform has signed: a JSON Web Token (RS256) that vouches for the ids in the link."""
+"""Verification of signed start links: a JSON Web Token (RS256) from the platform confirms the ids in the link."""
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -6,28 +6,28 @@ from typing import Any
 
 import jwt
 
-from spanplat.errors import NotAllowed, Unavailable, say
-from spanplat.platforms.arrivals import Arrival
+from spanplat.errors import NotAllowed, Unavailable, user_message
+from spanplat.platforms.platform import Arrival
 from spanplat.schemas.platform import SignedLinks
 
 ALGORITHM = "RS256"
 ONE_DAY = 24 * 3600
 SECONDS_TO_ANSWER = 5
 LEEWAY = 30
-"""Seconds by which clocks may differ."""
+"""Seconds by which the clocks of platform and server may differ."""
 
 
 def require_signature(settings: SignedLinks, query: Mapping[str, str], arrival: Arrival) -> None:
-    """Make sure that the platform vouches for an arrival.
+    """Raise unless the platform's signature confirms an arrival.
 
     Parameters
     ----------
     settings
-        Which token is expected, and whose.
+        Expected token and its issuer.
     query
         Query of the start link.
     arrival
-        Who comes, by the same query.
+        Arrival that was read from the same query.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def require_signature(settings: SignedLinks, query: Mapping[str, str], arrival: 
     token = query.get(settings.parameter, "")
     if not token:
         raise NotAllowed(
-            say(
+            user_message(
                 "this study takes signed links only, and this one is not signed; please open the study from its platform again"
             )
         )
@@ -47,38 +47,44 @@ def require_signature(settings: SignedLinks, query: Mapping[str, str], arrival: 
         claims = jwt.decode(
             token,
             _key_of(settings, token),
-            algorithms=[ALGORITHM],
+            algorithms=[ALGORITHM],  # never the token's own choice, which could be "none" or a weaker algorithm
             audience=settings.audience,
             leeway=LEEWAY,
-            options={"require": ["exp", "aud"]},
+            options={"require": ["exp", "aud"]},  # PyJWT checks claims that are there; these must be there
         )
     except jwt.ExpiredSignatureError as error:
-        raise NotAllowed(say("this link has expired; please open the study from its platform again")) from error
+        raise NotAllowed(
+            user_message("this link has expired; please open the study from its platform again")
+        ) from error
     except jwt.InvalidTokenError as error:
         raise NotAllowed(
-            say("the signature of this link is not valid; please open the study from its platform again")
+            user_message("the signature of this link is not valid; please open the study from its platform again")
         ) from error
     vouched = set(_texts(claims.get(settings.claim)))
     ids = {value for name, value in arrival.parameters.items() if name != settings.parameter}
+    # All ids: a valid token of one person must not confirm a link with another person's id beside it.
     if not ids or not ids <= vouched:
         raise NotAllowed(
-            say(
+            user_message(
                 "the signature of this link belongs to another person or study; please open the study from its platform again"
             )
         )
 
 
 def _key_of(settings: SignedLinks, token: str) -> jwt.PyJWK:
-    """Return the key that the token says it is signed with."""
+    """Return the key of the platform whose id the token names."""
     if settings.keys is None:
         try:
             return _published_keys(str(settings.keys_url)).get_signing_key_from_jwt(token)
         except jwt.PyJWKClientConnectionError as error:
             raise Unavailable(
-                say("the platform's keys cannot be read just now; please open the study from its platform again")
+                user_message(
+                    "the platform's keys cannot be read just now; please open the study from its platform again"
+                )
             ) from error
         except jwt.PyJWKClientError as error:
             raise jwt.InvalidTokenError(str(error)) from error
+    # The header is not verified yet, but it only selects one of the platform's own keys.
     wanted = jwt.get_unverified_header(token).get("kid")
     for key in jwt.PyJWKSet.from_dict(settings.keys).keys:
         if key.key_id == wanted:
@@ -88,11 +94,12 @@ def _key_of(settings: SignedLinks, token: str) -> jwt.PyJWK:
 
 @lru_cache(maxsize=32)
 def _published_keys(url: str) -> jwt.PyJWKClient:
+    # One client for each address, because the client caches the keys.
     return jwt.PyJWKClient(url, cache_jwk_set=True, lifespan=ONE_DAY, timeout=SECONDS_TO_ANSWER)
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield every text inside a claim, however deep."""
+    """Yield every text in a claim, at any depth."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Dialogues: who says what, turn by turn."""
+"""Renderer of dialogues."""
 
 import re
 from collections.abc import Sequence
@@ -7,8 +7,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from spanplat.rendering.context import Record, RenderingContext, is_record, is_scalar, written
 from spanplat.rendering.markup import element
-from spanplat.rendering.reading import Reading, Record, is_record, is_scalar, written
 from spanplat.rendering.text import scalar
 
 _SPEAKERS = ("speaker", "role", "from", "author", "user", "sender", "participant", "agent", "character", "name")
@@ -17,30 +17,31 @@ _LINE = re.compile(r"^\s*([^:\n]{1,40}):[ \t]+(\S.*)$")
 
 
 @dataclass(frozen=True)
-class Turn:
-    """What one participant says at once."""
+class DialogueTurn:
+    """One turn of a dialogue."""
 
     speaker: str
     text: str
     more: Record = field(default_factory=dict)
-    """Whatever else stands beside it, such as a time or an act."""
+    """Other fields of the turn, such as a time or a dialogue act."""
 
 
-def render_dialogue(value: Any, reading: Reading, *, asked: bool) -> Markup | None:
-    """Render the turns of a dialogue; None when the value is none."""
+def render_dialogue(value: Any, context: RenderingContext, *, asked: bool) -> Markup | None:
+    """Render the turns of a dialogue; return None if the value is no dialogue."""
     turns = _turns(value, asked=asked)
     if not turns or (len(turns) < 2 and not asked):
         return None
+    # Speakers alternate between the two sides in the order of their first turn.
     sides = {speaker: position % 2 for position, speaker in enumerate(dict.fromkeys(turn.speaker for turn in turns))}
-    return element("ol", *(_turn(turn, sides[turn.speaker], reading) for turn in turns), class_="dialogue")
+    return element("ol", *(_turn(turn, sides[turn.speaker], context) for turn in turns), class_="dialogue")
 
 
-def _turn(turn: Turn, side: int, reading: Reading) -> Markup:
-    language = reading.settings.language or None
+def _turn(turn: DialogueTurn, side: int, context: RenderingContext) -> Markup:
+    language = context.settings.language or None
     more = [
-        element("span", reading.label(name), " ", scalar(value, reading), class_="more")
+        element("span", context.label(name), " ", scalar(value, context), class_="more")
         if is_scalar(value)
-        else element("div", reading.label(name), reading.inner(value, name), class_="more")
+        else element("div", context.label(name), context.inner(value, name), class_="more")
         for name, value in turn.more.items()
     ]
     return element(
@@ -52,7 +53,8 @@ def _turn(turn: Turn, side: int, reading: Reading) -> Markup:
     )
 
 
-def _turns(value: Any, *, asked: bool) -> list[Turn]:
+def _turns(value: Any, *, asked: bool) -> list[DialogueTurn]:
+    # Plain lines and pairs are too common to be taken for a dialogue, unless the settings say so.
     if isinstance(value, str) and asked:
         return _turns_of_lines(value.splitlines())
     if not isinstance(value, list) or not value:
@@ -60,14 +62,14 @@ def _turns(value: Any, *, asked: bool) -> list[Turn]:
     if asked and all(isinstance(line, str) for line in value):
         return _turns_of_lines(value)
     if asked and all(isinstance(pair, list) and len(pair) == 2 and all(map(is_scalar, pair)) for pair in value):
-        return [Turn(written(speaker), written(text)) for speaker, text in value]
+        return [DialogueTurn(written(speaker), written(text)) for speaker, text in value]
     if not all(is_record(entry) for entry in value):
         return []
     turns = [_turn_of(entry) for entry in value]
     return [turn for turn in turns if turn is not None] if None not in turns else []
 
 
-def _turn_of(record: Record) -> Turn | None:
+def _turn_of(record: Record) -> DialogueTurn | None:
     names = {name.casefold(): name for name in record}
     speaker = next((names[name] for name in _SPEAKERS if name in names), None)
     text = next((names[name] for name in _TEXTS if name in names), None)
@@ -79,7 +81,7 @@ def _turn_of(record: Record) -> Turn | None:
     if said is None:
         return None
     more = {name: value for name, value in record.items() if name not in (speaker, text)}
-    return Turn(written(record[speaker]), said, more)
+    return DialogueTurn(written(record[speaker]), said, more)
 
 
 def _is_speaker(value: Any) -> bool:
@@ -87,7 +89,7 @@ def _is_speaker(value: Any) -> bool:
 
 
 def _said(content: Any) -> str | None:
-    """Return the text of a turn, which chat formats may cut into parts of type ``text``."""
+    """Return the text of a turn; chat formats may split it into parts of type ``text``."""
     if isinstance(content, str):
         return content
     if isinstance(content, list) and content and all(_is_text_part(part) for part in content):
@@ -101,16 +103,16 @@ def _is_text_part(part: Any) -> bool:
     )
 
 
-def _turns_of_lines(lines: Sequence[str]) -> list[Turn]:
-    """Read lines of ``speaker: text``; a line without a speaker goes on with what the last one says."""
-    turns: list[Turn] = []
+def _turns_of_lines(lines: Sequence[str]) -> list[DialogueTurn]:
+    """Parse lines of ``speaker: text``; a line without a speaker continues the last turn."""
+    turns: list[DialogueTurn] = []
     for line in lines:
         if match := _LINE.match(line):
-            turns.append(Turn(match[1].strip(), match[2]))
+            turns.append(DialogueTurn(match[1].strip(), match[2]))
         elif not line.strip():
             continue
         elif turns:
-            turns[-1] = Turn(turns[-1].speaker, f"{turns[-1].text}\n{line}")
+            turns[-1] = DialogueTurn(turns[-1].speaker, f"{turns[-1].text}\n{line}")
         else:
-            turns.append(Turn("", line))
+            turns.append(DialogueTurn("", line))
     return turns

@@ -1,30 +1,30 @@
-"""Which parts of a source are shown, and in which order."""
+"""Selection and order of the parts of a source that are shown."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from spanplat.rendering.reading import is_record
+from spanplat.rendering.context import is_record
 from spanplat.schemas.source import SourceField, SourceSettings
 
 
-class Part(NamedTuple):
-    """A field that stands at the top."""
+class SelectedField(NamedTuple):
+    """A field that is shown at the top."""
 
     field: SourceField
     value: Any
 
 
-class Selected(NamedTuple):
-    """A source after the settings were applied."""
+class SelectedSource(NamedTuple):
+    """A source after the settings have been applied."""
 
-    parts: Sequence[Part]
-    """The fields that the settings name and the source has, in the settings' order."""
+    parts: Sequence[SelectedField]
+    """Fields of the source that the settings name, in the settings' order."""
     rest: Any
-    """Everything else that is shown; None when nothing is left."""
+    """Everything else that is shown; None if nothing is left."""
 
 
-def select_fields(source: Any, settings: SourceSettings) -> Selected:
-    """Take the named fields out of a source and drop what is hidden; the source itself stays as it is.
+def select_fields(source: Any, settings: SourceSettings) -> SelectedSource:
+    """Split a source into the named fields and the rest, without hidden fields; the source itself is not changed.
 
     >>> settings = SourceSettings(fields=[SourceField(path="city.name")], hide=["id"])
     >>> select_fields({"id": 3, "city": {"name": "Bear Creek", "id": 5}, "days": 2}, settings).rest
@@ -37,19 +37,19 @@ def select_fields(source: Any, settings: SourceSettings) -> Selected:
         if steps is None:
             continue
         value, rest = _take(rest, steps)
-        parts.append(Part(field, value))
-    return Selected(parts, None if settings.others == "hide" and settings.fields else _none_if_empty(rest, parts))
+        parts.append(SelectedField(field, value))
+    return SelectedSource(parts, None if settings.others == "hide" and settings.fields else _none_if_empty(rest, parts))
 
 
 def without_field(source: Any, field: str) -> Any:
-    """Return a source without a field at its top, or without the text that it is; None when nothing is left."""
+    """Return a source without a top-level field; None if nothing is left, or if the source is no object."""
     if not is_record(source):
         return None
     return {name: value for name, value in source.items() if name != field} or None
 
 
 def without(value: Any, names: Sequence[str], path: str = "") -> Any:
-    """Return a JSON value without the fields of these names or paths (positions in lists do not count in a path)."""
+    """Return a JSON value without the fields with these names or paths (paths have no positions in lists)."""
     if not names:
         return value
     if isinstance(value, list):
@@ -65,11 +65,12 @@ def without(value: Any, names: Sequence[str], path: str = "") -> Any:
 
 
 def _steps(value: Any, path: str) -> list[str] | None:
-    """Return the names that lead to a field; a name may itself hold dots."""
+    """Return the names on the path to a field; a name may itself contain dots."""
     if not is_record(value):
         return None
     if path in value:
         return [path]
+    # The longest name first, so that a field "a.b" wins over a field "b" in "a".
     for name in sorted(value, key=len, reverse=True):
         if path.startswith(f"{name}."):
             further = _steps(value[name], path[len(name) + 1 :])
@@ -79,7 +80,7 @@ def _steps(value: Any, path: str) -> list[str] | None:
 
 
 def _take(record: dict[str, Any], steps: Sequence[str]) -> tuple[Any, dict[str, Any]]:
-    """Return the field at the end of the steps, and the record without it; a record left empty goes as well."""
+    """Return the field at the end of the steps, and the record without it and without records that become empty."""
     first, *further = steps
     if not further:
         return record[first], {name: value for name, value in record.items() if name != first}
@@ -87,5 +88,5 @@ def _take(record: dict[str, Any], steps: Sequence[str]) -> tuple[Any, dict[str, 
     return value, {name: inner if name == first else entry for name, entry in record.items() if name != first or inner}
 
 
-def _none_if_empty(rest: Any, parts: Sequence[Part]) -> Any:
-    return None if parts and rest == {} else rest
+def _none_if_empty(rest: Any, parts: Sequence[SelectedField]) -> Any:
+    return None if parts and rest == {} else rest  # an empty source without named fields is shown as empty

@@ -1,7 +1,7 @@
-"""HTML that came with a source: cleaned, and shown in a document of its own that can do nothing.
+"""Renderer of HTML in sources: cleaned, and isolated in its own document.
 
-Two fences stand around it, each sufficient by itself. What is not on the list of harmless elements and attributes is removed; and the
-rest stands in a frame without scripts, forms and navigation, under a policy that lets it load nothing but allowed images.
+Two protections apply, and each is sufficient alone. The cleaner removes everything that is not on a list of harmless elements and
+attributes. The rest is shown in a frame without scripts, forms and navigation, with a policy that lets it load only allowed images.
 """
 
 import re
@@ -11,9 +11,9 @@ from typing import Any
 import nh3
 from markupsafe import Markup
 
+from spanplat.rendering.context import RenderingContext
 from spanplat.rendering.images import is_allowed
 from spanplat.rendering.markup import element, void_element
-from spanplat.rendering.reading import Reading
 
 # fmt: off
 TAGS = frozenset({
@@ -24,7 +24,7 @@ TAGS = frozenset({
     "u", "ul", "var", "wbr",
 })
 # fmt: on
-"""Elements that only arrange text."""
+"""Elements that only structure or format text."""
 
 _ATTRIBUTES = {
     "*": {"dir", "lang", "title"},
@@ -43,17 +43,17 @@ _LOOKS_LIKE_HTML = re.compile(
 )
 
 
-def render_html(value: Any, reading: Reading, *, asked: bool) -> Markup | None:
-    """Render a text with HTML elements in it; None for any other value."""
+def render_html(value: Any, context: RenderingContext, *, asked: bool) -> Markup | None:
+    """Render a text with HTML elements; return None for any other value."""
     if not isinstance(value, str) or not (asked or _LOOKS_LIKE_HTML.match(value)):
         return None
-    hosts = reading.settings.image_hosts
-    title = reading.label(reading.name) if reading.name else reading.words.document
-    return isolated(clean(value, hosts), title=title, hosts=hosts, language=reading.settings.language)
+    hosts = context.settings.image_hosts
+    title = context.label(context.name) if context.name else context.words.document
+    return isolated(clean(value, hosts), title=title, hosts=hosts, language=context.settings.language)
 
 
 def clean(html: str, hosts: Sequence[str] = ()) -> str:
-    """Remove everything that is not on the list; links lose their targets, images from other hosts their addresses.
+    """Remove everything that is not on the list, the targets of links, and the addresses of images from other hosts.
 
     >>> clean('<p onclick="x()">Rooms<script>alert(1)</script> <a href="https://example.org">here</a></p>')
     '<p>Rooms <a>here</a></p>'
@@ -69,17 +69,18 @@ def clean(html: str, hosts: Sequence[str] = ()) -> str:
         clean_content_tags=_WITHOUT_CONTENT,
         url_schemes={"https"},
         attribute_filter=keep,
-        link_rel=None,
+        link_rel=None,  # links have no targets left
     )
 
 
 def isolated(html: str, *, title: str, hosts: Sequence[str] = (), language: str = "") -> Markup:
-    """Put HTML into a frame that can run, send and cover nothing.
+    """Put HTML into a frame that cannot run scripts, send data or cover the page.
 
-    The frame shares the page's origin, so that the page can search it and give it its height; without ``allow-scripts`` nothing in it
-    could use that.
+    The frame shares the page's origin, so that the page can search in it and set its height. Without ``allow-scripts`` the content
+    cannot use the origin.
     """
     images = " ".join(f"https://{host}" for host in hosts) or "'none'"
+    # The policy is part of the document, because a `srcdoc` frame has no response headers of its own.
     policy = f"default-src 'none'; style-src 'self'; img-src {images}; form-action 'none'; base-uri 'none'"
     document = Markup("<!doctype html>") + element(
         "html",

@@ -1,4 +1,4 @@
-"""Markdown to HTML: what researchers write for annotators, and sources that are written so."""
+"""Markdown to HTML, for texts of researchers and for sources in Markdown."""
 
 import re
 from collections.abc import Sequence
@@ -8,11 +8,11 @@ import nh3
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
+from spanplat.rendering.context import RenderingContext
 from spanplat.rendering.images import is_allowed
 from spanplat.rendering.markup import element
-from spanplat.rendering.reading import Reading
 
-# Raw HTML is shown as text; the result is sanitised all the same, so that no flaw of a parser becomes one of the page.
+# Raw HTML is shown as text. The result is sanitised as well, so that a bug in the parser is not a hole in the page.
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
 # fmt: off
@@ -21,18 +21,18 @@ TAGS = frozenset({
     "tbody", "td", "th", "thead", "tr", "ul",
 })
 # fmt: on
-"""Everything that Markdown can become."""
+"""All elements that Markdown can produce."""
 
 _ATTRIBUTES = {"a": {"href", "title"}, "img": {"src", "alt", "title"}, "ol": {"start"}}
 
 LONGEST_SOURCE = 100_000
-"""Characters; to parse as many takes up to three seconds, each time that they are shown. A longer text is shown as it is."""
+"""Characters of a source. Parsing this many takes up to three seconds, each time it is shown. Longer texts are shown unformatted."""
 
 _LOOKS_LIKE_MARKDOWN = re.compile(r"^#{1,6} \S.*$|^```|^\|.*\|[ \t]*\n\|[ :|-]+\|", re.MULTILINE)
 
 
 def inline_markdown(text: str) -> Markup:
-    r"""Return safe HTML for one line of Markdown, to stand inside a paragraph.
+    r"""Return safe HTML for one line of Markdown, for use inside a paragraph.
 
     >>> inline_markdown("Mark the *smallest* piece")
     Markup('Mark the <em>smallest</em> piece')
@@ -41,14 +41,14 @@ def inline_markdown(text: str) -> Markup:
 
 
 def render_markdown(text: str, image_hosts: Sequence[str] = ()) -> Markup:
-    r"""Return safe HTML for a Markdown text; its highest headings stand on the third level, below those of the page.
+    r"""Return safe HTML for a Markdown text; its highest headings become third-level headings, below those of the page.
 
     Parameters
     ----------
     text
         The Markdown.
     image_hosts
-        Hosts whose images are shown; of others the alternative text remains.
+        Hosts whose images are shown; for other hosts the alternative text is shown.
 
     >>> render_markdown("**Mark** <script>")
     Markup('<p><strong>Mark</strong> &lt;script&gt;</p>\n')
@@ -63,12 +63,12 @@ def render_markdown(text: str, image_hosts: Sequence[str] = ()) -> Markup:
     return _cleaned(_PARSER.renderer.render(tokens, _PARSER.options, {}), image_hosts)
 
 
-def render_markdown_source(value: Any, reading: Reading, *, asked: bool) -> Markup | None:
-    """Render a text with headings, fenced code or tables in it; None for any other value, and for a text that is very long."""
+def render_markdown_source(value: Any, context: RenderingContext, *, asked: bool) -> Markup | None:
+    """Render a text with headings, fenced code or tables; return None for any other value, and for a very long text."""
     if not isinstance(value, str) or len(value) > LONGEST_SOURCE or not (asked or _LOOKS_LIKE_MARKDOWN.search(value)):
         return None
-    html = render_markdown(value, reading.settings.image_hosts)
-    return element("div", html, class_="prose", dir="auto", lang=reading.settings.language or None)
+    html = render_markdown(value, context.settings.image_hosts)
+    return element("div", html, class_="prose", dir="auto", lang=context.settings.language or None)
 
 
 def _cleaned(html: str, image_hosts: Sequence[str] = ()) -> Markup:
@@ -81,6 +81,6 @@ def _cleaned(html: str, image_hosts: Sequence[str] = ()) -> Markup:
         attributes=_ATTRIBUTES,
         attribute_filter=keep,
         url_schemes={"http", "https", "mailto"},
-        set_tag_attribute_values={"a": {"target": "_blank"}},
+        set_tag_attribute_values={"a": {"target": "_blank"}},  # nh3 adds rel="noopener noreferrer" itself
     )
     return Markup(cleaned)  # noqa: S704 - sanitised

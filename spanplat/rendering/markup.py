@@ -1,4 +1,4 @@
-"""Elements as text: the one place where tags are written, so that everything else can only hand over text."""
+"""HTML elements. Only this module writes tags, so that all other code can only pass text, which is escaped."""
 
 from collections.abc import Iterable
 
@@ -8,10 +8,10 @@ Attribute = str | int | bool | None
 
 
 def element(tag: str, *content: str, **attributes: Attribute) -> Markup:
-    """Return an element; content is escaped unless it is markup already, values of attributes always are.
+    """Return an element. Content is escaped unless it is markup already. Attribute values are always escaped.
 
-    Attributes that are None or False are left out, those that are True have no value. A trailing underscore is dropped
-    (``class_``), others become hyphens (``aria_label``).
+    Attributes that are None or False are left out. Attributes that are True have no value. A trailing underscore is dropped
+    (``class_``), and others become hyphens (``aria_label``).
 
     >>> element("td", "a < b", class_="number")
     Markup('<td class="number">a &lt; b</td>')
@@ -20,12 +20,12 @@ def element(tag: str, *content: str, **attributes: Attribute) -> Markup:
 
 
 def void_element(tag: str, **attributes: Attribute) -> Markup:
-    """Return an element that has no content, such as an image."""
+    """Return an element without content, such as an image."""
     return Markup(f"<{tag}{_written(attributes)}>")  # noqa: S704 - escaped just before
 
 
 def join(parts: Iterable[str]) -> Markup:
-    """Put pieces of markup and text behind one another; text is escaped."""
+    """Concatenate pieces of markup and text; text is escaped."""
     return Markup("").join(parts)
 
 
@@ -35,5 +35,6 @@ def _written(attributes: dict[str, Attribute]) -> str:
         if value is None or value is False:
             continue
         as_written = name.rstrip("_").replace("_", "-")
+        # `str` first: `escape` would trust a value that is markup, and its quotation marks would end the attribute.
         written.append(f" {as_written}" if value is True else f' {as_written}="{escape(str(value))}"')
     return "".join(written)

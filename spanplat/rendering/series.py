@@ -1,4 +1,4 @@
-"""Time series: a list of records with a time in each, as a chart beside its table."""
+"""Renderer of time series: a list of records with times, as a chart and a table."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,12 +10,12 @@ from typing import Any
 from markupsafe import Markup
 
 from spanplat.formats.charts import small_multiples
+from spanplat.rendering.context import Chart, RenderingContext, is_number, is_record, written
 from spanplat.rendering.markup import element, join
-from spanplat.rendering.reading import Chart, Reading, is_number, is_record, written
 from spanplat.rendering.tables import Column, columns_of, flatten, table
 
 SHORTEST = 3
-"""Fewer points are no series."""
+"""Least number of points of a series."""
 
 MOST_POINTS = 2000
 MOST_PANELS = 8
@@ -43,7 +43,7 @@ _MONTH = re.compile(r"\d{4}-\d{2}\Z")
 
 @dataclass(frozen=True)
 class Series:
-    """A table whose rows follow one another in time."""
+    """A table whose rows are in the order of time."""
 
     rows: Sequence[Mapping[Column, Any]]
     columns: Sequence[Column]
@@ -54,28 +54,28 @@ class Series:
     """The columns with numbers that vary."""
 
 
-def render_series(value: Any, reading: Reading, *, asked: bool) -> Markup | None:
-    """Render a time series as a place for its chart, and its table; None when the value is none."""
+def render_series(value: Any, context: RenderingContext, *, asked: bool) -> Markup | None:
+    """Render a time series as a placeholder for its chart, and its table; return None if the value is no series."""
     series = find_series(value, asked=asked)
     if series is None:
         return None
-    heads = [reading.label(*column) for column in series.columns]
+    heads = [context.label(*column) for column in series.columns]
     rows = [[row.get(column) for column in series.columns] for row in series.rows]
     drawn = series.measures[:MOST_PANELS]
-    chart = Chart(_spec(series, drawn, reading), WIDTH + 60, len(drawn) * (PANEL_HEIGHT + 30) + 30)
-    reading.charts.append(chart)
+    chart = Chart(_spec(series, drawn, context), WIDTH + 60, len(drawn) * (PANEL_HEIGHT + 30) + 30)
+    context.charts.append(chart)
     place = element(
         "svg",
         viewBox=f"0 0 {chart.width} {chart.height}",
         role="img",
-        aria_label=f"{reading.words.chart}: {', '.join(reading.label(*measure) for measure in drawn)}",
-        data_chart=len(reading.charts) - 1,
+        aria_label=f"{context.words.chart}: {', '.join(context.label(*measure) for measure in drawn)}",
+        data_chart=len(context.charts) - 1,
     )
-    return join([element("figure", place, class_="chart"), table(heads, rows, reading)])
+    return join([element("figure", place, class_="chart"), table(heads, rows, context)])
 
 
 def find_series(value: Any, *, asked: bool = False) -> Series | None:
-    """Return the series that a JSON value holds: records with times that only go forward, and numbers that vary."""
+    """Return the series in a JSON value: records with strictly ordered times, and numbers that vary; None for other values."""
     if not isinstance(value, list) or not (2 if asked else SHORTEST) <= len(value) <= MOST_POINTS:
         return None
     if not all(is_record(entry) for entry in value):
@@ -96,13 +96,13 @@ def find_series(value: Any, *, asked: bool = False) -> Series | None:
     return None
 
 
-def _spec(series: Series, measures: Sequence[Column], reading: Reading) -> dict[str, Any]:
+def _spec(series: Series, measures: Sequence[Column], context: RenderingContext) -> dict[str, Any]:
     rows = [
         {
             "time": int(time.timestamp() * 1000),
-            "series": reading.label(*measure),
+            "series": context.label(*measure),
             "value": row[measure],
-            "title": f"{written(row[series.time])}: {reading.label(*measure)} {written(row[measure])}",
+            "title": f"{written(row[series.time])}: {context.label(*measure)} {written(row[measure])}",
         }
         for measure in measures
         for time, row in zip(series.times, series.rows, strict=True)
@@ -113,13 +113,14 @@ def _spec(series: Series, measures: Sequence[Column], reading: Reading) -> dict[
 
 def _is_measure(column: Column, rows: Sequence[Mapping[Column, Any]]) -> bool:
     values = [row.get(column) for row in rows]
+    # Ids and codes are numbers, but their course in time means nothing.
     if _NO_MEASURES.search(column[-1]) or not all(value is None or is_number(value) for value in values):
         return False
     return len({value for value in values if value is not None}) > 1
 
 
 def _time(value: Any, name: str) -> datetime | None:
-    """Read a date or time as ISO 8601 writes it, a year, or seconds or milliseconds since 1970."""
+    """Parse an ISO 8601 date or time, a year, or seconds or milliseconds since 1970; return None for anything else."""
     try:
         if isinstance(value, str) and len(value) >= 7:
             found = datetime.fromisoformat(f"{value}-01" if _MONTH.match(value) else value)
@@ -128,7 +129,7 @@ def _time(value: Any, name: str) -> datetime | None:
             return None
         if name in ("year", "time", "date", "period") and 1000 <= value <= 2999:
             return datetime(value, 1, 1, tzinfo=UTC)
-        if 10**8 <= value < 10**13:
+        if 10**8 <= value < 10**13:  # smaller numbers are counts rather than times; larger ones are far in the future
             return datetime.fromtimestamp(value / 1000 if value >= 10**11 else value, tz=UTC)
     except (ValueError, OverflowError, OSError):
         return None
@@ -137,4 +138,5 @@ def _time(value: Any, name: str) -> datetime | None:
 
 def _goes_one_way(times: Sequence[datetime]) -> bool:
     pairs = list(pairwise(times))
+    # Many sources have the newest entry first.
     return all(before < after for before, after in pairs) or all(before > after for before, after in pairs)

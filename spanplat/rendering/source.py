@@ -1,4 +1,4 @@
-"""One source to safe HTML: the renderer is the one the settings name, else the first whose shape the value has."""
+"""Conversion of one source to safe HTML, by the renderer in the settings or else by the first renderer that fits the value."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -6,13 +6,13 @@ from typing import Any, Protocol
 
 from markupsafe import Markup
 
+from spanplat.rendering.context import Chart, RenderingContext, Words, is_scalar
 from spanplat.rendering.dialogue import render_dialogue
-from spanplat.rendering.fields import Part, select_fields
+from spanplat.rendering.fields import SelectedField, select_fields
 from spanplat.rendering.hypertext import render_html
 from spanplat.rendering.images import render_image
 from spanplat.rendering.markdown import render_markdown_source
 from spanplat.rendering.markup import element, join
-from spanplat.rendering.reading import Chart, Reading, Words, is_scalar
 from spanplat.rendering.series import render_series
 from spanplat.rendering.tables import render_table
 from spanplat.rendering.text import render_text
@@ -23,13 +23,16 @@ from spanplat.schemas.source import SourceKind, SourceSettings
 
 
 class Renderer(Protocol):
-    """Renders values of one shape."""
+    """Renderer of values of one shape."""
 
-    def __call__(self, value: Any, reading: Reading, *, asked: bool) -> Markup | None:
-        """Return safe HTML, or None when the value has another shape; when asked for by name, with less evidence."""
+    def __call__(self, value: Any, context: RenderingContext, *, asked: bool) -> Markup | None:
+        """Return safe HTML, or None if the value has another shape.
+
+        ``asked`` says that the settings name this renderer; it then accepts values with less evidence for its shape.
+        """
 
 
-# In the order in which they are tried.
+# In the order in which they are tried: the special shapes come before the general ones.
 _RENDERERS: Mapping[SourceKind, Renderer] = {
     "image": render_image,
     "html": render_html,
@@ -45,32 +48,32 @@ _RENDERERS: Mapping[SourceKind, Renderer] = {
 
 @dataclass(frozen=True)
 class RenderedSource:
-    """A source for reading."""
+    """A rendered source."""
 
     html: Markup
-    """Safe to put into a page as it is."""
+    """HTML that is safe in a page."""
     charts: tuple[Chart, ...]
-    """Its charts; the HTML has a place with the position of each in ``data-chart``."""
+    """Charts; the HTML has a placeholder with the position of each in ``data-chart``."""
 
 
 def render_source(
     source: Any, settings: SourceSettings | None = None, words: Words | None = None
 ) -> RenderedSource | None:
-    """Render a source for reading.
+    """Render a source as safe HTML.
 
     Parameters
     ----------
     source
         Any JSON value.
     settings
-        How the campaign shows its sources; everything is found out from the shape without them.
+        The campaign's settings for sources; without them, the shape of each value decides.
     words
         Headings and names in the language of the page.
 
     Returns
     -------
     RenderedSource or None
-        None when there is no source.
+        None if there is no source.
 
     >>> render_source({"name": "Riverside", "stars": 4}).html
     Markup('<div class="record"><dl><dt>name</dt><dd><span class="value" dir="auto">Riverside</span>...
@@ -78,41 +81,42 @@ def render_source(
     if source is None:
         return None
     settings = settings or SourceSettings()
-    reading = Reading(settings, words or Words(), render_value)
+    context = RenderingContext(settings, words or Words(), render_value)
     selected = select_fields(source, settings)
-    parts = [_section(part, reading) for part in selected.parts]
+    parts = [_section(part, context) for part in selected.parts]
     if selected.rest is not None:
-        parts.append(render_as(settings.kind, selected.rest, reading))
-    return RenderedSource(join(parts), tuple(reading.charts))
+        parts.append(render_as(settings.kind, selected.rest, context))
+    return RenderedSource(join(parts), tuple(context.charts))
 
 
-def render_value(value: Any, reading: Reading) -> Markup:
-    """Render a value by its shape."""
-    return render_as("auto", value, reading)
+def render_value(value: Any, context: RenderingContext) -> Markup:
+    """Render a value according to its shape."""
+    return render_as("auto", value, context)
 
 
-def render_as(kind: SourceKind, value: Any, reading: Reading) -> Markup:
-    """Render a value as this kind; by its shape when it does not fit the kind."""
-    if kind == "tree" or reading.depth > DEEPEST:
-        return render_tree(value, reading)
+def render_as(kind: SourceKind, value: Any, context: RenderingContext) -> Markup:
+    """Render a value as this kind, or according to its shape if it does not fit the kind."""
+    # Deep values go straight to the tree, which writes them as JSON text instead of calling renderers again.
+    if kind == "tree" or context.depth > DEEPEST:
+        return render_tree(value, context)
     if kind != "auto":
-        asked = _RENDERERS[kind](value, reading, asked=True)
+        asked = _RENDERERS[kind](value, context, asked=True)
         if asked is not None:
             return asked
-    if not is_scalar(value):
-        pairs = render_pairs(value, reading)
+    if not is_scalar(value):  # first, because a list of names with values would also pass as a table
+        pairs = render_pairs(value, context)
         if pairs is not None:
             return pairs
     for renderer in _RENDERERS.values():
-        shown = renderer(value, reading, asked=False)
+        shown = renderer(value, context, asked=False)
         if shown is not None:
             return shown
-    return render_tree(value, reading)
+    return render_tree(value, context)
 
 
-def _section(part: Part, reading: Reading) -> Markup:
+def _section(part: SelectedField, context: RenderingContext) -> Markup:
     field, value = part
-    label = field.label or reading.label(*field.path.split("."))
-    settings = reading.settings.model_copy(update={"labels": {**reading.settings.labels, field.path: label}})
-    inside = replace(reading, settings=settings, name=field.path, depth=reading.depth + 1)
+    label = field.label or context.label(*field.path.split("."))
+    settings = context.settings.model_copy(update={"labels": {**context.settings.labels, field.path: label}})
+    inside = replace(context, settings=settings, name=field.path, depth=context.depth + 1)
     return element("section", element("h3", label), render_as(field.kind, value, inside), class_="field")

@@ -1,18 +1,18 @@
-"""Plain text, white space and all."""
+"""Renderer of plain text with its white space."""
 
 from typing import Any
 
 from markupsafe import Markup
 
+from spanplat.rendering.context import RenderingContext, direction_of, written
 from spanplat.rendering.markup import element
-from spanplat.rendering.reading import Reading, direction_of, written
 
 
-def render_text(value: Any, reading: Reading, *, asked: bool) -> Markup | None:
-    """Render a text as a block whose characters are exactly those of the text."""
-    if not isinstance(value, str) or not (asked or reading.depth == 0):
+def render_text(value: Any, context: RenderingContext, *, asked: bool) -> Markup | None:
+    """Render a text as a block with exactly the characters of the text."""
+    if not isinstance(value, str) or not (asked or context.depth == 0):
         return None
-    language = reading.settings.language
+    language = context.settings.language
     return element(
         "div",
         value.replace("\r\n", "\n"),
@@ -22,11 +22,11 @@ def render_text(value: Any, reading: Reading, *, asked: bool) -> Markup | None:
     )
 
 
-def scalar(value: Any, reading: Reading) -> Markup:
-    """Render a string, number, truth value or null within something else."""
+def scalar(value: Any, context: RenderingContext) -> Markup:
+    """Render a string, number, truth value or null inside another element."""
     if value is None or value == "":
         return element("span", "–", class_="none")
     if not isinstance(value, str):
         return element("span", written(value), class_="value")
     text = value.replace("\r\n", "\n")
-    return element("span", text, class_="value", dir="auto", lang=reading.settings.language or None)
+    return element("span", text, class_="value", dir="auto", lang=context.settings.language or None)

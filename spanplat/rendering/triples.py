@@ -1,4 +1,4 @@
-"""RDF triples: subject, property, object."""
+"""Renderer of RDF triples: subject, property, object."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
+from spanplat.rendering.context import Record, RenderingContext, is_record, is_scalar
 from spanplat.rendering.markup import element, join
-from spanplat.rendering.reading import Reading, Record, is_record, is_scalar
 from spanplat.rendering.tables import wrapped
 from spanplat.rendering.text import scalar
 
@@ -28,29 +28,29 @@ class Triple(NamedTuple):
     object: Any
 
 
-def render_triples(value: Any, reading: Reading, *, asked: bool) -> Markup | None:
-    """Render a list of triples as a table that names each subject once in a row; None when the value is no such list."""
-    triples = _triples(value, by_position=asked or reading.name.casefold().replace("_", "") in _FIELDS)
+def render_triples(value: Any, context: RenderingContext, *, asked: bool) -> Markup | None:
+    """Render a list of triples as a table in which adjacent triples share their subject; return None for any other value."""
+    triples = _triples(value, by_position=asked or context.name.casefold().replace("_", "") in _FIELDS)
     if not triples:
         return None
-    words = reading.words
+    words = context.words
     heads = (words.subject, words.property, words.object)
     head = element("tr", *(element("th", name, scope="col") for name in heads))
     groups = [list(group) for _subject, group in groupby(triples, key=lambda triple: triple.subject)]
-    body = join(_rows(group, reading) for group in groups)
-    return wrapped(element("thead", head), element("tbody", body), reading=reading, heads=heads)
+    body = join(_rows(group, context) for group in groups)
+    return wrapped(element("thead", head), element("tbody", body), context=context, heads=heads)
 
 
-def _rows(group: Sequence[Triple], reading: Reading) -> Markup:
+def _rows(group: Sequence[Triple], context: RenderingContext) -> Markup:
     """Render the triples of one subject."""
     rowspan = len(group) if len(group) > 1 else None
-    subject = element("th", scalar(group[0].subject, reading), scope="rowgroup" if rowspan else "row", rowspan=rowspan)
+    subject = element("th", scalar(group[0].subject, context), scope="rowgroup" if rowspan else "row", rowspan=rowspan)
     return join(
         element(
             "tr",
             subject if position == 0 else "",
-            element("td", scalar(triple.property, reading)),
-            element("td", scalar(triple.object, reading)),
+            element("td", scalar(triple.property, context)),
+            element("td", scalar(triple.object, context)),
         )
         for position, triple in enumerate(group)
     )
@@ -59,6 +59,7 @@ def _rows(group: Sequence[Triple], reading: Reading) -> Markup:
 def _triples(value: Any, *, by_position: bool) -> list[Triple]:
     if not isinstance(value, list) or not value:
         return []
+    # One triple without a list around it. Three texts with "|" are three triples.
     if by_position and len(value) == 3 and all(is_scalar(part) and "|" not in str(part) for part in value):
         return [Triple(*value)]
     found = [_triple(entry, by_position=by_position) for entry in value]
@@ -68,6 +69,7 @@ def _triples(value: Any, *, by_position: bool) -> list[Triple]:
 def _triple(entry: Any, *, by_position: bool) -> Triple | None:
     if is_record(entry):
         return _triple_of_record(entry)
+    # Three values could be any row, so their order counts only under a clear field name or on request.
     if isinstance(entry, list) and by_position and len(entry) == 3 and all(is_scalar(part) for part in entry):
         return Triple(*entry)
     if isinstance(entry, str) and entry.count(" | ") == 2:

@@ -1,1 +1,1 @@
-"""Shapes of what crosses a boundary: campaign definitions, submissions, records (pydantic)."""
+"""Pydantic models of data at a boundary: campaign definitions, submissions, model replies, records."""

@@ -1,11 +1,11 @@
-"""Who annotates what: data selection, items, batches, groups."""
+"""Parts of a definition about the assignment of work: data selection, items, batches, groups, annotators."""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from spanplat.schemas.base import Place, Strict, refuse
+from spanplat.schemas.base import PathInValue, Strict, refuse
 from spanplat.schemas.categories import Named
 from spanplat.schemas.slug import Slug
 from spanplat.schemas.source import SourceSettings
@@ -79,7 +79,7 @@ class ItemSettings(Strict):
         refuse(self._mistakes())
         return self
 
-    def _mistakes(self) -> Iterator[tuple[Place, str]]:
+    def _mistakes(self) -> Iterator[tuple[PathInValue, str]]:
         if self.kind == "aspect" and not self.aspects:
             yield ("aspects",), "items of kind 'aspect' need a list of aspects"
         keys = [aspect.key for aspect in self.aspects]
@@ -118,7 +118,7 @@ class BatchSettings(Strict):
         refuse(self._mistakes())
         return self
 
-    def _mistakes(self) -> Iterator[tuple[Place, str]]:
+    def _mistakes(self) -> Iterator[tuple[PathInValue, str]]:
         if any(bound < 1 for bound in self.lengths) or sorted(set(self.lengths)) != self.lengths:
             yield ("lengths",), "lengths must be positive and rising, such as [200, 600]"
         if "length" in self.balance and not self.lengths:

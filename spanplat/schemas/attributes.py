@@ -1,4 +1,4 @@
-"""What a campaign asks about every span, beside its category, severity and reason."""
+"""Attributes of spans: further questions about every span, beside its category, severity and reason."""
 
 from typing import Annotated, Any, Literal
 
@@ -10,7 +10,7 @@ from spanplat.schemas.slug import Slug
 
 
 class SpanAttribute(Strict):
-    """What every attribute has: a key in the data, its wording, and whether each span needs it."""
+    """Base class of all attributes: a key in the data, a label, and whether each span needs it."""
 
     key: Slug
     label: str = Field(min_length=1, max_length=120)
@@ -48,12 +48,12 @@ AnySpanAttribute = Annotated[TextAttribute | ChoiceAttribute | CheckboxAttribute
 
 
 def distinct_attributes(attributes: list[AnySpanAttribute]) -> list[AnySpanAttribute]:
-    """Return the attributes, provided that the data tell them apart.
+    """Return the attributes if their keys are distinct.
 
     Raises
     ------
     pydantic.ValidationError
-        If two have one key.
+        If two attributes have the same key.
     """
     keys = [attribute.key for attribute in attributes]
     refuse(
@@ -68,7 +68,7 @@ def distinct_attributes(attributes: list[AnySpanAttribute]) -> list[AnySpanAttri
 
 
 def problem_with_attribute(attribute: AnySpanAttribute, value: Any) -> str | None:
-    """Return what is wrong with the value of an attribute, or None."""
+    """Return a description of what is wrong with the value of an attribute, or None."""
     if isinstance(attribute, CheckboxAttribute):
         return None if isinstance(value, bool) else "must be true or false"
     if isinstance(attribute, ChoiceAttribute):

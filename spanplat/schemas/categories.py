@@ -27,7 +27,7 @@ PALETTES: Mapping[str, tuple[str, ...]] = {
 
 
 def with_key(value: Any) -> Any:
-    """Give a named mapping the key its name slugifies to, unless it states one."""
+    """Add a key to a mapping with a name but without a key: the slug of the name."""
     if isinstance(value, dict) and not value.get("key") and isinstance(value.get("name"), str):
         return {**value, "key": slugify(value["name"])}
     return value

@@ -1,4 +1,4 @@
-"""What a dataset import reads: examples with their source, and the outputs that systems produced for them."""
+"""Records of a dataset import: examples with their source, and the outputs of systems for them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The campaign definition: everything that makes one annotation effort what it is, in one file."""
+"""The campaign definition: the complete description of a campaign in one file."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, Literal
@@ -7,17 +7,9 @@ from pydantic import AfterValidator, Field, ValidationInfo, field_validator, mod
 
 from spanplat.schemas.assignment import AnnotatorSettings, BatchSettings, DataSelection, Group, ItemSettings
 from spanplat.schemas.attributes import AnySpanAttribute, distinct_attributes
-from spanplat.schemas.base import Place, Strict, refuse
+from spanplat.schemas.base import PathInValue, Strict, refuse
 from spanplat.schemas.categories import PALETTE, Category, Severity
-from spanplat.schemas.checks import (
-    AnyCheck,
-    GoldCheck,
-    InstructedCheck,
-    KnownAnswerCheck,
-    MustAbstainCheck,
-    MustMarkCheck,
-    PracticeItem,
-)
+from spanplat.schemas.checks import AnyCheck, PracticeItem
 from spanplat.schemas.model_settings import ModelSettings
 from spanplat.schemas.platform import (
     Comprehension,
@@ -31,7 +23,7 @@ from spanplat.schemas.slug import Slug
 from spanplat.schemas.worked_examples import WorkedExample
 
 HOTKEYS = "123456789bcdeghjklmoqrstuvwyz"
-"""What categories without a key of their own get: digits, then letters that the page does not use for anything else."""
+"""Hotkeys of categories that state none: digits, then letters that the page does not use otherwise."""
 
 
 class SpanSettings(Strict):
@@ -100,6 +92,7 @@ class CampaignDefinition(Strict):
     @classmethod
     def _distinct(cls, value: list[Any], info: ValidationInfo) -> list[Any]:
         for attribute in ("name", "key"):
+            # Without regard to case, because categories are also found without regard to case.
             names = [str(getattr(entry, attribute)).casefold() for entry in value if hasattr(entry, attribute)]
             refuse(
                 (
@@ -119,6 +112,7 @@ class CampaignDefinition(Strict):
             for position in repeated_positions(hotkeys)
             if hotkeys[position]
         )
+        # The choices are stored with the definition, so that colours and keys stay the same in later versions.
         taken = {hotkey for hotkey in hotkeys if hotkey}
         free = iter(key for key in HOTKEYS if key not in taken)
         return [
@@ -133,6 +127,7 @@ class CampaignDefinition(Strict):
 
     @model_validator(mode="after")
     def _consistent(self) -> "CampaignDefinition":
+        # All checks together, so that one attempt shows every mistake.
         refuse(
             (
                 *self._mistakes_of_kind(),
@@ -145,7 +140,7 @@ class CampaignDefinition(Strict):
         )
         return self
 
-    def _mistakes_of_kind(self) -> Iterator[tuple[Place, str]]:
+    def _mistakes_of_kind(self) -> Iterator[tuple[PathInValue, str]]:
         if self.kind != "external" and self.data is None:
             yield ("data",), "is missing: name the dataset whose outputs are annotated (data: {dataset: …})"
         if not self.categories and not self.questions:
@@ -161,7 +156,7 @@ class CampaignDefinition(Strict):
             message = "qualification_taken is for model campaigns; people take a qualification by its own link"
             yield ("qualification_taken",), message
 
-    def _mistakes_in_suggestions(self) -> Iterator[tuple[Place, str]]:
+    def _mistakes_in_suggestions(self) -> Iterator[tuple[PathInValue, str]]:
         source = self.spans.suggestions_from
         if source is None:
             if self.spans.suggestions == "required":
@@ -177,7 +172,7 @@ class CampaignDefinition(Strict):
             message = f"suggesting the spans of {source!r} would show the answers of the qualification"
             yield ("spans", "suggestions_from"), message
 
-    def _mistakes_in_worked_examples(self) -> Iterator[tuple[Place, str]]:
+    def _mistakes_in_worked_examples(self) -> Iterator[tuple[PathInValue, str]]:
         levels = {name for level in self.severities for name in (level.key, level.name)}
         for position, example in enumerate(self.worked_examples):
             place, name = ("worked_examples", position, "spans"), f"worked example {position + 1}"
@@ -189,7 +184,7 @@ class CampaignDefinition(Strict):
                     message = f"{name} has the severity {span.severity!r}, which is not defined"
                     yield (*place, number, "severity"), message
 
-    def _mistakes_in_wordings(self) -> Iterator[tuple[Place, str]]:
+    def _mistakes_in_wordings(self) -> Iterator[tuple[PathInValue, str]]:
         groups = {group.key for group in self.groups}
         known = ", ".join(sorted(groups)) or "none"
         for position, question in enumerate(self.questions):
@@ -200,25 +195,21 @@ class CampaignDefinition(Strict):
                         f"question {question.key!r} has a wording for group {group!r}, which is not defined (groups: {known})",
                     )
 
-    def _mistakes_in_checks(self) -> Iterator[tuple[Place, str]]:
+    def _mistakes_in_checks(self) -> Iterator[tuple[PathInValue, str]]:
         questions = {question.key for question in self.questions}
         for position, check in enumerate(self.checks):
             place, name = ("checks", position), f"check {check.name!r}"
-            if isinstance(check, (InstructedCheck, KnownAnswerCheck)) and check.question not in questions:
-                yield (*place, "question"), f"{name} asks question {check.question!r}, which is not defined"
-            if isinstance(check, MustMarkCheck):
-                expected = [((*place, "expected", "category"), check.expected.category)]
-                yield from self._unknown_categories(name, expected)
-            if isinstance(check, GoldCheck):
-                yield from self._unknown_categories(name, _expected_categories(place, check))
+            if check.asked_question is not None and check.asked_question not in questions:
+                yield (*place, "question"), f"{name} asks question {check.asked_question!r}, which is not defined"
+            yield from self._unknown_categories(name, _expected_categories(place, check))
         for position, practice in enumerate(self.practice):
             expected_there = _expected_categories(("practice", position), practice)
             yield from self._unknown_categories(f"practice item {position + 1}", expected_there)
 
-    def _mistakes_in_batches(self) -> Iterator[tuple[Place, str]]:
+    def _mistakes_in_batches(self) -> Iterator[tuple[PathInValue, str]]:
         wanted = self.batches
-        attention = sum(isinstance(check, (MustMarkCheck, MustAbstainCheck, KnownAnswerCheck)) for check in self.checks)
-        gold = sum(isinstance(check, GoldCheck) for check in self.checks)
+        attention = sum(check.role == "attention" for check in self.checks)
+        gold = sum(check.role == "gold" for check in self.checks)
         if wanted.attention > attention:
             message = f"each batch needs {wanted.attention} attention checks, but {attention} are defined under checks"
             yield ("batches", "attention"), message
@@ -227,9 +218,9 @@ class CampaignDefinition(Strict):
             yield ("batches", "gold"), message
 
     def _unknown_categories(
-        self, name: str, expected: Iterable[tuple[Place, str | None]]
-    ) -> Iterator[tuple[Place, str]]:
-        """Yield the first place of each category that something expects and that is not defined."""
+        self, name: str, expected: Iterable[tuple[PathInValue, str | None]]
+    ) -> Iterator[tuple[PathInValue, str]]:
+        """Yield one mistake for each expected category that is not defined, at its first place."""
         told: set[str] = set()
         for place, category in expected:
             if category is not None and category not in told and self.find_category(category) is None:
@@ -250,14 +241,13 @@ class CampaignDefinition(Strict):
         return None
 
 
-def _expected_categories(place: Place, item: GoldCheck | PracticeItem) -> Iterator[tuple[Place, str | None]]:
-    for number, gold in enumerate(item.golds):
-        for position, span in enumerate(gold):
-            yield (*place, "golds", number, position, "category"), span.category
+def _expected_categories(place: PathInValue, item: AnyCheck | PracticeItem) -> Iterator[tuple[PathInValue, str | None]]:
+    for within, span in item.expected_spans():
+        yield (*place, *within, "category"), span.category
 
 
 def repeated_positions(names: Sequence[str | None]) -> Iterator[int]:
-    """Yield the positions at which a name stands that stood before.
+    """Yield the positions of names that occurred before.
 
     >>> list(repeated_positions(["a", "b", "a"]))
     [2]

@@ -1,15 +1,15 @@
-"""Reading a campaign definition from YAML, with errors that name the line and the path of what is wrong."""
+"""Parser of campaign definitions in YAML, with errors that name the line and the path of each mistake."""
 
-import re
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
 from spanplat.errors import InvalidInput
+from spanplat.schemas import yaml_documents
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.slug import SLUG_PATTERN, slugify
+from spanplat.schemas.yaml_documents import MappingNode, MarkedYAMLError, Node, SequenceNode, YAMLError
 
 PathInFile = tuple[str | int, ...]
 Shape = TypeVar("Shape", bound=BaseModel)
@@ -17,21 +17,21 @@ Shape = TypeVar("Shape", bound=BaseModel)
 DEEPEST = 50
 MOST_VALUES = 200_000
 LONGEST = 2_000_000
-"""Characters; a parser takes some ten seconds for as many."""
+"""Characters of a file; a parser needs about ten seconds for this many."""
 
 
 @dataclass(frozen=True)
 class DefinitionSource:
-    """A parsed file that remembers on which line each value stands."""
+    """A parsed file with the line number of each value."""
 
     name: str
-    """What to call the file in messages."""
+    """Name of the file in messages."""
     value: Any
     lines: dict[PathInFile, int]
-    """Line, counted from 1, of each path."""
+    """Line of each path, counted from 1."""
 
     def line_of(self, path: PathInFile) -> int | None:
-        """Return the line of ``path`` or of its nearest ancestor that the file contains."""
+        """Return the line of ``path``, or of its nearest ancestor in the file."""
         for length in range(len(path), -1, -1):
             if line := self.lines.get(path[:length]):
                 return line
@@ -47,7 +47,7 @@ class DefinitionSource:
 
 @dataclass(frozen=True)
 class DefinitionProblem:
-    """Something that keeps a definition from being valid."""
+    """A mistake in a definition."""
 
     path: PathInFile
     message: str
@@ -55,7 +55,7 @@ class DefinitionProblem:
 
 
 def parse_yaml(text: str, *, name: str = "definition") -> DefinitionSource:
-    """Parse YAML text, keeping the line of every value.
+    """Parse YAML text and keep the line number of every value.
 
     Raises
     ------
@@ -65,44 +65,32 @@ def parse_yaml(text: str, *, name: str = "definition") -> DefinitionSource:
     if len(text) > LONGEST:
         raise InvalidInput(f"{name}: has {len(text):,} characters; at most {LONGEST:,} are taken")
     try:
-        loader = _Loader(text)
-        node = loader.get_single_node()
+        node, construct = yaml_documents.compose(text)
         if node is None:
             raise InvalidInput(f"{name}: the file is empty; a campaign definition needs at least slug, title and data")
         lines: dict[PathInFile, int] = {}
+        # Counts aliases each time they are used: a few lines may stand for billions of values, which JSON would write out.
         _walk(node, (), lines, name)
-        return DefinitionSource(name, loader.construct_document(node), lines)
-    except RecursionError as error:  # the parser goes down before anything can be counted
+        return DefinitionSource(name, construct(node), lines)
+    except RecursionError as error:  # the parser itself is recursive, and fails before the depth can be counted
         raise InvalidInput(f"{name}: lists and mappings are nested more than {DEEPEST} deep") from error
-    except yaml.MarkedYAMLError as error:
+    except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else "?"
         raise InvalidInput(f"{name}:{line}: not valid YAML: {error.problem}") from error
-    except yaml.YAMLError as error:
+    except YAMLError as error:
         raise InvalidInput(f"{name}: not valid YAML: {error}") from error
 
 
-class _Loader(yaml.SafeLoader):
-    """YAML in which ``yes``, ``no``, ``on`` and ``off`` are words, as YAML 1.2 has it: they are answers and settings here."""
-
-    yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool"]
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-
-
-_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("true|True|TRUE|false|False|FALSE"), list("tTfF"))
-
-
-def _walk(node: yaml.Node, path: PathInFile, lines: dict[PathInFile, int], name: str) -> None:
+def _walk(node: Node, path: PathInFile, lines: dict[PathInFile, int], name: str) -> None:
     if len(path) > DEEPEST:
         raise InvalidInput(f"{name}:{node.start_mark.line + 1}: lists and mappings are nested more than {DEEPEST} deep")
     if len(lines) > MOST_VALUES:
         raise InvalidInput(f"{name}: holds more than {MOST_VALUES:,} values (aliases count each time they are used)")
     lines[path] = node.start_mark.line + 1
-    if isinstance(node, yaml.SequenceNode):
+    if isinstance(node, SequenceNode):
         for position, child in enumerate(node.value):
             _walk(child, (*path, position), lines, name)
-    elif isinstance(node, yaml.MappingNode):
+    elif isinstance(node, MappingNode):
         seen: set[str] = set()
         for key, child in node.value:
             if not isinstance(key.value, str):
@@ -113,7 +101,7 @@ def _walk(node: yaml.Node, path: PathInFile, lines: dict[PathInFile, int], name:
                 )
             seen.add(key.value)
             _walk(child, (*path, key.value), lines, name)
-            lines[*path, key.value] = key.start_mark.line + 1
+            lines[*path, key.value] = key.start_mark.line + 1  # the line of the key: its value may begin below
 
 
 def validate_definition(source: DefinitionSource) -> CampaignDefinition:
@@ -128,7 +116,7 @@ def validate_definition(source: DefinitionSource) -> CampaignDefinition:
 
 
 def validate_as(source: DefinitionSource, shape: type[Shape]) -> Shape:
-    """Validate a parsed file as a definition of some shape.
+    """Validate a parsed file as a definition of a given type.
 
     Raises
     ------
@@ -147,7 +135,7 @@ def validate_as(source: DefinitionSource, shape: type[Shape]) -> Shape:
 
 
 def find_problems(source: DefinitionSource) -> list[DefinitionProblem]:
-    """Return what keeps a parsed file from being a valid definition; nothing when it is one."""
+    """Return the mistakes in a parsed file; an empty list if it is a valid definition."""
     try:
         CampaignDefinition.model_validate(source.value)
     except ValidationError as error:
@@ -156,7 +144,7 @@ def find_problems(source: DefinitionSource) -> list[DefinitionProblem]:
 
 
 def define(content: dict[str, Any], name: str) -> CampaignDefinition:
-    """Validate a definition that was put together rather than written; ``name`` says from what, for messages.
+    """Validate a definition that a program has built; messages call it ``name``.
 
     Raises
     ------
@@ -196,8 +184,8 @@ def _explain(source: DefinitionSource, problem: Any) -> DefinitionProblem:
 
 
 def _path_in_file(source: DefinitionSource, path: PathInFile) -> PathInFile:
-    """Leave out what pydantic inserts: it names the member of a union by its tag (questions, 0, slider, maximum)."""
-    if not source.lines:  # put together, not written in a file
+    """Return a path as it is in the file; pydantic inserts the tag of a union's member (questions, 0, slider, maximum)."""
+    if not source.lines:  # built by a program, not written in a file
         return path
     known: PathInFile = ()
     value = source.value

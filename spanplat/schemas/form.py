@@ -1,4 +1,4 @@
-"""Forms from schemas: every field of a shape as a node that a page can draw, so that a form never lacks what the file can say."""
+"""Forms from schemas: every field of a schema becomes a node that a page can draw, so a form always has all settings of a file."""
 
 import json
 import re
@@ -15,22 +15,22 @@ NodeKind = Literal[
 ]
 
 ABSENT: Any = object()
-"""What a field holds that the file does not state."""
+"""Value of a field that is not in the file; None is a value that a file can state."""
 
 LONG_TEXTS = frozenset(
     {"guidelines", "text", "final_message", "description", "pass_message", "fail_message", "message", "why"}
 )
-"""Fields of prose, which get several lines."""
+"""Text fields with several lines."""
 
 LARGEST = 1e15
-"""No setting is a larger number; up to here every whole number has a double of its own."""
+"""Largest number in a setting; up to here a double represents every whole number exactly."""
 LONGEST_QUOTE = 40
-"""Characters of what was typed that a message repeats."""
+"""Characters of the typed text that a message repeats."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]")
-"""What YAML does not take as it stands."""
+"""Characters that YAML does not accept unescaped."""
 
 _PLACES = {"name": 0, "label": 0, "key": 1}
-"""A thing is named before its key, which follows from the name; other fields keep their order after them."""
+"""Order of fields: the name, then the key, which derives from it, then all others in their own order."""
 
 
 @dataclass
@@ -41,26 +41,26 @@ class FormNode:
     kind: NodeKind
     label: str
     help: str = ""
-    """From the docstring; values and fields stand between double backticks."""
+    """Text from the docstring; values and fields are between double backticks."""
     value: Any = ABSENT
-    """What the file states; `ABSENT` where it states nothing and the default holds."""
+    """Value in the file; `ABSENT` if the file has none and the default applies."""
     default: Any = None
     is_required: bool = False
     is_optional_record: bool = False
-    """A record that may be left out altogether."""
+    """Whether this is a record that may be left out."""
     options: Sequence[Any] = ()
     children: list["FormNode"] = field(default_factory=list)
     variants: Mapping[str, str] = field(default_factory=dict)
-    """Of a list: what may be added, its help by type; one nameless variant where all entries are alike."""
+    """For a list: the types of entries that can be added, with their help; one type without a name if all entries are alike."""
     is_list_of_lists: bool = False
     is_mixed: bool = False
-    """Whether it holds numbers and truth values beside words."""
+    """Whether values may be numbers and truth values as well as words."""
     variant: str = ""
-    """Of an entry of a list: its type."""
+    """For an entry of a list: its type."""
 
     @property
     def name(self) -> str:
-        """Name of the control: the path with dots."""
+        """Name of the form control: the path with dots."""
         return ".".join(str(part) for part in self.path)
 
     @property
@@ -70,7 +70,7 @@ class FormNode:
 
     @property
     def shown(self) -> Any:
-        """What the control shows: the value stated, else the default."""
+        """Value that the control shows: the one in the file, else the default."""
         value = self.value if self.is_stated else self.default
         match self.kind:
             case "lines":
@@ -83,7 +83,7 @@ class FormNode:
                 return "" if value is None else value
 
     def leaves(self) -> Iterator["FormNode"]:
-        """Yield the controls."""
+        """Yield the form controls of this node and of the nodes below it."""
         if self.kind not in ("list", "record"):
             yield self
         for child in self.children:
@@ -91,20 +91,20 @@ class FormNode:
 
 
 class BadValue(ValueError):
-    """What was typed into a control cannot be a value of its field."""
+    """The text in a control cannot be a value of its field."""
 
 
 def form_of(shape: type[BaseModel], names: Sequence[str], content: Mapping[str, Any]) -> list[FormNode]:
-    """Return the nodes of some fields of a shape.
+    """Return the nodes for some fields of a schema.
 
     Parameters
     ----------
     shape
-        The shape, whose docstrings become the help.
+        The schema; its docstrings become the help.
     names
         Names of the fields.
     content
-        What the file states, valid or not.
+        Content of the file, valid or not.
     """
     schema = _schema_of(shape)
     reader = _SchemaReader(schema.get("$defs", {}))
@@ -121,7 +121,7 @@ def _schema_of(shape: type[BaseModel]) -> Mapping[str, Any]:
 
 
 def value_of(node: FormNode, typed: str | None) -> Any:
-    """Turn what was typed into a control into the value of its field.
+    """Parse the text in a control as the value of its field.
 
     Parameters
     ----------
@@ -133,12 +133,12 @@ def value_of(node: FormNode, typed: str | None) -> Any:
     Returns
     -------
     Any
-        The value; `ABSENT` for what is empty or the default and was not stated before: the file then says nothing.
+        The value. `ABSENT` for an empty value, and for a default that was not in the file before; the file then has no entry.
 
     Raises
     ------
     BadValue
-        If it is no number, or no JSON, where that is needed. The message says what is.
+        If the text is no number, or no JSON, but must be. The message says what is wrong.
     """
     value = _parsed(node, typed)
     if value is ABSENT or (value == node.default and not node.is_stated and not node.is_required):
@@ -169,6 +169,7 @@ def _parsed(node: FormNode, typed: str | None) -> Any:
 
 
 def _number(text: str, *, whole: bool) -> int | float:
+    # `int` and `float` alone would also accept underscores, "nan" and "inf".
     if not re.fullmatch(r"[+-]?\d+" if whole else r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", text):
         advice = "; write it with a point" if re.fullmatch(r"[+-]?\d+,\d+", text) and not whole else ""
         raise BadValue(f"{_quoted(text)} is not a {'whole ' if whole else ''}number{advice}")
@@ -182,7 +183,7 @@ def _quoted(text: str) -> str:
 
 
 def _refuse_controls(text: str) -> None:
-    """Refuse what no YAML, and no database, keeps as it is."""
+    """Refuse control characters, which YAML or a database cannot store unchanged."""
     found = _CONTROL.search(text)
     if found:
         raise BadValue(
@@ -202,9 +203,10 @@ def _json_float(text: str) -> float:
 
 
 def _scalar(text: str) -> str | int | bool:
-    """Read what may be a number or a truth value beside a word."""
+    """Parse a number, a truth value or a word."""
     if text in ("true", "false"):
         return text == "true"
+    # Numbers with leading zeros, such as ids, stay words.
     return int(text) if re.fullmatch(r"-?[1-9]\d{0,8}|0", text) else text
 
 
@@ -228,6 +230,7 @@ def _pair(line: str) -> tuple[str, str]:
 
 def _json(text: str) -> Any:
     try:
+        # Python's parser accepts NaN and Infinity, which are not JSON and cannot be stored.
         return json.loads(text, parse_constant=_refuse_constant, parse_float=_json_float)
     except (ValueError, RecursionError) as error:
         raise BadValue(f"{_quoted(text)} is not JSON ({error}); words go in double quotes") from error
@@ -271,7 +274,7 @@ class _SchemaReader:
         return node
 
     def _resolve(self, schema: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
-        """Follow references, and take ``X | None`` for an X that may be left out."""
+        """Follow references; return the schema, and whether it is optional (``X | None``)."""
         if "$ref" in schema:
             return self._resolve(self.definitions[schema["$ref"].rpartition("/")[2]])
         members = schema.get("anyOf")

@@ -1,11 +1,12 @@
-"""A generation: the outputs of a new system, written by a model from the sources of a dataset."""
+"""The definition of a generation: a model writes the outputs of a new system from the sources of a dataset."""
 
 from collections.abc import Iterator
 
 from pydantic import Field, model_validator
 
-from spanplat.schemas.base import Place, Strict, refuse
+from spanplat.schemas.base import PathInValue, Strict, refuse
 from spanplat.schemas.model_settings import ModelSettings
+from spanplat.schemas.providers import LANGUAGE_MODELS
 from spanplat.schemas.slug import Slug
 
 
@@ -38,10 +39,11 @@ class GenerationDefinition(Strict):
         refuse(self._mistakes())
         return self
 
-    def _mistakes(self) -> Iterator[tuple[Place, str]]:
+    def _mistakes(self) -> Iterator[tuple[PathInValue, str]]:
         model = self.model
-        if model.provider == "overlap":
-            yield ("model", "provider"), "the offline annotator writes no texts; choose provider openai or anthropic"
+        if model.is_offline:
+            names = " or ".join(provider.name for provider in LANGUAGE_MODELS)
+            yield ("model", "provider"), f"the offline annotator writes no texts; choose provider {names}"
         if not (model.prompt or "").strip():
             message = "model.prompt is missing: the template of what the model is asked, with {{ source_text }} in it"
             yield ("model", "prompt"), message

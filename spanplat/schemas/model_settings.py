@@ -1,23 +1,29 @@
 """Settings of a language model as an annotator."""
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, HttpUrl, field_validator, model_validator
 
-from spanplat.schemas.base import Place, Strict, refuse
+from spanplat.schemas.base import PathInValue, Strict, refuse
 from spanplat.schemas.prompt_settings import PromptSettings
 from spanplat.schemas.protocols import Protocol, fill_protocol
+from spanplat.schemas.providers import PROVIDER_NAMES, PROVIDERS, ProviderProfile
+
+if TYPE_CHECKING:
+    ProviderName = str
+else:
+    # From the registry, so that each of its names is a choice in definitions and forms. mypy needs a static type instead.
+    ProviderName = Literal[PROVIDER_NAMES]
 
 ReplyFormat = Literal["schema", "tool", "json", "text"]
 
 LONG_REPLY = 16_384
-"""Tokens; a reply that may be longer comes as a stream, for connections that are silent for many minutes get cut."""
+"""Tokens; a reply that may be longer is streamed, because networks close connections that are silent for minutes."""
 LONG_WAIT = 600.0
-"""Seconds."""
-LEAST_BUDGET = 1024
-"""Tokens of reasoning that Anthropic's interface takes at the least."""
+"""Seconds; replies are streamed if the time-out is longer."""
 _LIMITS = ("max_completion_tokens", "max_output_tokens", "max_tokens")
+"""Names of the limit of tokens in the providers' interfaces."""
 _SECRET_WORDS = ("api_key", "apikey", "authorization", "password", "secret", "bearer", "headers")
 
 
@@ -35,7 +41,7 @@ class Price(Strict):
 class ModelSettings(PromptSettings):
     """Which model annotates, how it is asked, and within which limits."""
 
-    provider: Literal["overlap", "openai", "anthropic"]
+    provider: ProviderName
     """``overlap`` is the offline baseline; an OpenAI-compatible server is ``openai`` with a ``base_url``."""
     model: str = ""
     """Name of the model as the provider spells it; not needed for ``overlap``."""
@@ -86,6 +92,7 @@ class ModelSettings(PromptSettings):
     @field_validator("base_url")
     @classmethod
     def _without_credentials(cls, value: HttpUrl | None) -> HttpUrl | None:
+        # Definitions are stored, exported and shown, so they must not contain a secret.
         if value is not None and (value.username or value.password or value.query):
             raise ValueError("write the address without name, password or query; the key comes from the environment")
         return value
@@ -96,7 +103,7 @@ class ModelSettings(PromptSettings):
         no_place = "has no place here: parameters are stored; the key comes from the environment"
         secret = [name for name in value if any(word in name.lower() for word in _SECRET_WORDS)]
         refuse(((name,), f"{name!r} {no_place}") for name in secret)
-        if "stream" in value:
+        if "stream" in value:  # as a parameter it would change the form of the response, which the client must know
             refuse([(("stream",), "'stream' has no place here; write model.stream")])
         return value
 
@@ -105,16 +112,18 @@ class ModelSettings(PromptSettings):
         refuse((*self._mistakes_in_asking(), *self._mistakes_in_limits()))
         return self
 
-    def _mistakes_in_asking(self) -> Iterator[tuple[Place, str]]:
-        if self.provider != "overlap" and not self.model:
+    def _mistakes_in_asking(self) -> Iterator[tuple[PathInValue, str]]:
+        profile = self.profile
+        if not profile.is_offline and not self.model:
             yield ("model",), "name the model as the provider spells it (model: {provider: …, model: …})"
-        if (self.provider, self.reply_format) in (("openai", "tool"), ("anthropic", "json")):
+        if self.reply_format not in profile.reply_formats:
             message = f"reply_format {self.reply_format!r} is not for {self.provider!r}; use schema or text"
             yield ("reply_format",), message
-        if self.provider == "overlap" and self.mode == "batch":
-            yield ("mode",), "mode 'batch' needs a provider that takes batches: openai or anthropic"
+        if self.mode == "batch" and not profile.takes_batches:
+            names = " or ".join(provider.name for provider in PROVIDERS if provider.takes_batches)
+            yield ("mode",), f"mode 'batch' needs a provider that takes batches: {names}"
 
-    def _mistakes_in_limits(self) -> Iterator[tuple[Place, str]]:
+    def _mistakes_in_limits(self) -> Iterator[tuple[PathInValue, str]]:
         repeated = [name for name in _LIMITS if name in self.parameters]
         if self.max_tokens is not None and repeated:
             message = f"the longest reply is stated twice; leave out max_tokens, or parameters.{repeated[0]}"
@@ -126,27 +135,39 @@ class ModelSettings(PromptSettings):
         if budget is not None and limit is not None and budget >= limit:
             message = f"reasoning.budget is {budget}, which leaves nothing of {limit} tokens for the answer"
             yield ("reasoning", "budget"), message
-        if self.provider == "anthropic" and budget is not None and budget < LEAST_BUDGET:
-            message = f"reasoning.budget is {budget}; anthropic takes {LEAST_BUDGET} or more"
+        least = self.profile.least_budget
+        if least is not None and budget is not None and budget < least:
+            message = f"reasoning.budget is {budget}; {self.provider} takes {least} or more"
             yield ("reasoning", "budget"), message
-        if self.provider == "anthropic" and budget is not None and self.reply_format == "tool":
-            message = "a model of anthropic cannot think and be made to use a tool; use reply_format schema"
+        if not self.is_offline and budget is not None and self.reply_format == "tool":
+            message = f"a model of {self.provider} cannot think and be made to use a tool; use reply_format schema"
             yield ("reply_format",), message
         if reasoning.budget_for not in ("auto", "words") and (
-            self.provider != "openai" or self.interface != "chat" or self.base_url is None
+            not self.profile.has_other_servers or self.interface != "chat" or self.base_url is None
         ):
-            message = f"reasoning.budget_for {reasoning.budget_for!r} is for provider openai with a base_url and interface chat"
+            names = " or ".join(provider.name for provider in PROVIDERS if provider.has_other_servers)
+            message = f"reasoning.budget_for {reasoning.budget_for!r} is for provider {names} with a base_url and interface chat"
             yield ("reasoning", "budget_for"), message
 
     @property
+    def profile(self) -> ProviderProfile:
+        """Profile of the provider."""
+        return next(provider for provider in PROVIDERS if provider.name == self.provider)
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether the provider is the offline annotator, which gets no prompt."""
+        return self.profile.is_offline
+
+    @property
     def reply_limit(self) -> int | None:
-        """Most tokens of a reply; None where nothing says it."""
+        """Greatest number of tokens of a reply; None if no setting limits it."""
         given = [value for name in _LIMITS if isinstance(value := self.parameters.get(name), int)]
         return min(given) if given else self.max_tokens
 
     @property
     def streams(self) -> bool:
-        """Whether replies come as streams; never in batches."""
+        """Whether replies are streamed; never in batches."""
         if self.mode == "batch" or self.stream is not None:
             return self.mode == "direct" and bool(self.stream)
         return (self.reply_limit or 0) > LONG_REPLY or self.timeout > LONG_WAIT

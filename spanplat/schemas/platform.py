@@ -1,13 +1,21 @@
-"""Where annotators come from, what they agree to, and where they go when they are done."""
+"""Parts of a definition about people: platform, signed links, consent, comprehension questions, qualification."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, HttpUrl, StringConstraints, field_validator, model_validator
 
+from spanplat.platforms import PLATFORM_NAMES, find_platform
+from spanplat.platforms.platform import ParameterNames, Platform
 from spanplat.schemas.base import Strict, refuse
 from spanplat.schemas.questions import ChoiceQuestion
 from spanplat.schemas.slug import Slug
+
+if TYPE_CHECKING:
+    PlatformName = str
+else:
+    # From the registry, so that each of its names is a choice in definitions and forms. mypy needs a static type instead.
+    PlatformName = Literal[PLATFORM_NAMES]
 
 Code = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{3,64}$")]
 
@@ -46,6 +54,7 @@ class SignedLinks(Strict):
     @field_validator("keys_url")
     @classmethod
     def _encrypted(cls, value: HttpUrl) -> HttpUrl:
+        # Over plain HTTP an attacker could replace the keys on the way, and then sign links.
         if value.scheme != "https":
             raise ValueError("keys are read over https only")
         return value
@@ -54,7 +63,7 @@ class SignedLinks(Strict):
 class PlatformSettings(Strict):
     """The crowdsourcing platform of a campaign."""
 
-    service: Literal["direct", "prolific", "mturk", "other"] = "direct"
+    service: PlatformName = PLATFORM_NAMES[0]
     codes: CompletionCodes = CompletionCodes()
     parameters: PlatformParameters = PlatformParameters()
     """Only read where ``service`` is ``other``."""
@@ -73,6 +82,16 @@ class PlatformSettings(Strict):
     check whose ``on_fail`` is ``withhold_bonus``, leave with the code for failed attention, or their work is replaced."""
     minutes: float | None = Field(default=None, gt=0)
     """How long a batch is expected to take."""
+
+    @property
+    def profile(self) -> Platform:
+        """Profile of the platform."""
+        return find_platform(self.service)
+
+    @property
+    def parameter_names(self) -> ParameterNames:
+        """Names of the query parameters in the definition."""
+        return ParameterNames(self.parameters.person, self.parameters.study, self.parameters.session)
 
 
 class Consent(Strict):
@@ -105,9 +124,10 @@ class Comprehension(Strict):
     attempts: int = Field(default=2, ge=2, le=10)
 
     def is_passed_by(self, answers: Mapping[str, str]) -> bool:
-        """Tell whether the answers, keys of options by key of the question, are all right."""
+        """Tell whether all answers (key of the option by key of the question) are correct."""
         return all(
             answers.get(question.key)
+            # The definition may state the right option by its label; people always answer with a key.
             in {option.key for option in question.options if question.answer in (option.key, option.label)}
             for question in self.questions
         )

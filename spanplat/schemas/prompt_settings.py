@@ -1,4 +1,4 @@
-"""How a language model is asked, and how its replies are read."""
+"""Settings of prompts, and of the parsing of replies."""
 
 import re
 from typing import Annotated, Any, Literal
@@ -15,7 +15,7 @@ ReplyForm = Literal["spans", "gauge", "ratings", "choice", "errors"]
 
 _FORMS: dict[str, ReplyForm] = {"gauge": "gauge", "verbatim": "ratings", "pairwise": "choice", "consolidate": "errors"}
 Member = Annotated[str, StringConstraints(pattern=SLUG_PATTERN.removesuffix("$") + r"(?:#[1-9]\d*)?$", max_length=130)]
-"""A campaign, or one of its annotators by its number."""
+"""A campaign, or one of its annotators by number."""
 _NUMBER = re.compile(r"\d+")
 
 
@@ -32,15 +32,17 @@ class GaugeSettings(Strict):
     """Whether the prompt says how errors and label go together."""
 
     def score_of(self, label: str) -> int | None:
-        """Return the number a label stands for, counted from 1 at the worst; None for an unknown label, and for several at once."""
+        """Return the number of a label, counted from 1 for the worst; None for an unknown label and for several labels."""
         bare = label.strip(" \t\n*_`\"'.[]()").casefold()
         names = [name.casefold() for name in self.labels]
         for number, name in enumerate(names, start=1):
             if re.match(rf"{re.escape(name)}\b", bare):
                 others = "|".join(re.escape(other) for other in names if other != name)
+                # "Good, Excellent" and "Good to Excellent" name several labels, so neither is the answer.
                 several = re.match(rf"\s*(?:,|/|-|–|—|or|to|and)+\s*(?:{others})\b", bare[len(name) :])
                 return None if several else number
         found = _NUMBER.match(bare)
+        # A decimal number or a range ("3-4") is no label, and neither is a number out of another scale ("3/10").
         if found and re.match(r"[.,]\d|\s*(?:-|–|—|or|to)\s*\d", bare[found.end() :]):
             return None
         number = int(found[0]) if found and len(found[0]) < 4 else 0
@@ -128,7 +130,7 @@ class PromptSettings(Strict):
 
     @property
     def reply_form(self) -> ReplyForm:
-        """How replies are read: spans in JSON, errors and a label in lines, ratings, the better of two, or errors in lines."""
+        """Form of replies: spans in JSON, errors and a label in lines, ratings, a choice between two, or errors in lines."""
         return self.reply or _FORMS.get(self.preset, "spans")
 
     @model_validator(mode="after")

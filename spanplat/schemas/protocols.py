@@ -1,23 +1,19 @@
-"""Published ways of asking models, as settings: a definition names one, and it fills what the definition leaves open."""
+"""Published protocols for asking models: a definition names a protocol, which sets the model settings."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from spanplat.schemas.base import refuse
+from spanplat.schemas.providers import find_provider
 
 Protocol = Literal["three-seeds", "three-seeds-short", "reasoning"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 
 SEEDS = (42, 1738, 1234)
 FILLED = ("parameters", "repeats", "max_tokens", "reasoning", "final_instructions", "timeout")
-"""Settings that some protocol fills."""
+"""Settings that a protocol can set."""
 
 _SAMPLING: Mapping[str, Any] = {"temperature": 0.001, "top_p": 1, "seed": list(SEEDS)}
-_NOT_TAKEN: Mapping[tuple[str, str], frozenset[str]] = {
-    ("openai", "responses"): frozenset({"seed"}),
-    ("anthropic", "chat"): frozenset({"seed", "top_p"}),
-}
-"""Of the parameters, what an interface does not take; Anthropic's takes top_p, but its newer models not beside a temperature."""
 _SUMMARIES: Mapping[Protocol, str] = {
     "three-seeds": "asked three times, with seeds 42, 1738 and 1234, at temperature 0.001 and top-p 1; replies of up to 1,024 tokens",
     "three-seeds-short": "the same with replies of up to 128 tokens, for ratings and choices",
@@ -26,19 +22,19 @@ _SUMMARIES: Mapping[Protocol, str] = {
 
 
 def protocol_summary(protocol: Protocol) -> str:
-    """Return in a line what a protocol sets."""
+    """Return a summary of a protocol in one line."""
     return _SUMMARIES[protocol]
 
 
 def protocol_settings(protocol: Protocol, provider: str, interface: str = "chat") -> dict[str, Any]:
-    """Return the model settings that a protocol fills.
+    """Return the model settings of a protocol.
 
     Parameters
     ----------
     protocol
-        Which.
+        Name of the protocol.
     provider, interface
-        Of the model; a parameter that the interface does not take is left out.
+        Provider and interface of the model; parameters that the interface does not accept are left out.
     """
     if protocol == "reasoning":
         return {
@@ -47,7 +43,8 @@ def protocol_settings(protocol: Protocol, provider: str, interface: str = "chat"
             "final_instructions": True,
             "timeout": 1800,
         }
-    left_out = _NOT_TAKEN.get((provider, interface), frozenset())
+    known = find_provider(provider)
+    left_out = known.not_taken.get(interface, frozenset()) if known else frozenset()
     return {
         "repeats": len(SEEDS),
         "max_tokens": 1024 if protocol == "three-seeds" else 128,
@@ -56,17 +53,18 @@ def protocol_settings(protocol: Protocol, provider: str, interface: str = "chat"
 
 
 def fill_protocol(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Fill model settings as the protocol that they name says; a longer or shorter time to wait may be stated.
+    """Complete model settings with those of the protocol that they name; only the time-out may have another value.
 
     Raises
     ------
     pydantic.ValidationError
-        If there is no such protocol for the provider, or the settings state something else than it does: then it is another protocol.
+        If the provider has no such protocol, or a setting has another value than the protocol: that would be another protocol.
     """
     protocol, provider = settings.get("protocol"), str(settings.get("provider", ""))
     if protocol not in PROTOCOLS:
-        return dict(settings)  # told where the field is checked
-    if provider == "overlap":
+        return dict(settings)  # the validation of the field reports this mistake
+    known = find_provider(provider)
+    if known is not None and known.is_offline:
         refuse([(("protocol",), "the offline annotator is asked nothing in words; leave protocol out")])
     filled = dict(settings)
     wanted_settings = protocol_settings(protocol, provider, str(settings.get("interface", "chat")))
@@ -81,6 +79,7 @@ def fill_protocol(settings: Mapping[str, Any]) -> dict[str, Any]:
             filled[name] = value
         elif name != "timeout":
             _require_same(protocol, name, given, value)
+    # The protocol leaves out parameters that the interface does not accept, so a definition must not add them.
     stated = filled.get("parameters")
     for name in _SAMPLING.keys() - wanted_settings.get("parameters", {}).keys():
         if isinstance(stated, Mapping) and name in stated:

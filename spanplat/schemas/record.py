@@ -1,13 +1,13 @@
-"""The native record: one annotator's work on one item, as it is imported, exported and published."""
+"""The native record: one annotator's work on one item, for import, export and publication."""
 
 from typing import Any, Literal
 
 from pydantic import Field
 
 from spanplat.schemas.base import Strict
+from spanplat.schemas.span import MarkedSpan, Side
 
 AnnotatorKind = Literal["human", "llm"]
-Side = Literal["output", "source"]
 LeftOut = Literal["excluded", "late", "returned", "expired", "rejected"]
 ItemKind = Literal["output", "pair", "aspect", "span"]
 
@@ -28,11 +28,47 @@ class SpanRecord(Strict):
     """Position among the item's outputs (0 unless the item is a pair)."""
     attributes: dict[str, Any] = {}
     origin: dict[str, Any] | None = None
-    """Where the span comes from: offsets as received when they differ, the rule that placed it, a suggestion it started as."""
+    """Origin of the span: the received offsets if they differ, the rule that placed it, the suggestion from which it started."""
+
+    @classmethod
+    def of(cls, span: MarkedSpan, category: str) -> "SpanRecord":
+        """Return a span for export, with the name of its category; the resolved place of its quote becomes part of its origin."""
+        origin = span.origin
+        if span.resolved is not None:
+            origin = (origin or {}) | {"resolved": list(span.resolved)}
+        return cls(
+            start=span.start,
+            end=span.end,
+            text=span.text,
+            category=category,
+            subcategory=span.subcategory,
+            severity=span.severity,
+            reason=span.reason,
+            side=span.side,
+            output=span.output,
+            attributes=span.attributes or {},
+            origin=origin,
+        )
+
+    def marked(self, category: str) -> MarkedSpan:
+        """Return the span for storage, with the key of its category."""
+        return MarkedSpan(
+            self.start,
+            self.end,
+            category,
+            self.text,
+            self.side,
+            self.output,
+            subcategory=self.subcategory,
+            severity=self.severity,
+            reason=self.reason,
+            attributes=self.attributes or None,
+            origin=self.origin,
+        )
 
 
 class ItemRecord(Strict):
-    """What the annotator was asked about."""
+    """The item that the annotator was asked about."""
 
     kind: ItemKind = "output"
     outputs: list[str] = []
@@ -64,15 +100,15 @@ class AnnotationRecord(Strict):
     batch: int | None = None
     status: Literal["draft", "complete"] = "complete"
     amendment: int = 0
-    """Number of the campaign's amendment that was in force; 0 is the definition it was launched with."""
+    """Number of the campaign's amendment in force; 0 is the original definition."""
     started_at: str | None = None
     completed_at: str | None = None
     seconds: float | None = None
     item: ItemRecord = ItemRecord()
     spans: list[SpanRecord] = []
     dismissed: list[dict[str, Any]] = []
-    """Suggestions that the annotator turned down, each as it was suggested."""
+    """Suggestions that the annotator dismissed, unchanged."""
     answers: dict[str, Any] = {}
     check: CheckRecord | None = None
     left_out: LeftOut | None = None
-    """Why the annotation is in no figure; None when it counts."""
+    """Reason why the annotation is in no figure; None if it counts."""

@@ -1,4 +1,4 @@
-"""What a model is asked to reply: spans as quotes, the reason before the quote before the category."""
+"""Form of a model's reply: spans as quotes. The reason comes before the quote, and the quote before the category."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Slugs: the names by which datasets, systems, campaigns and categories are joined across files."""
+"""Slugs: names of datasets, systems, campaigns and categories that are the same in all files."""
 
 import re
 import unicodedata
@@ -11,10 +11,10 @@ Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN, max_length=120)]
 
 
 def slugify(name: str) -> str:
-    """Reduce a name to lower-case letters, digits and single hyphens, so that ``phi3.5`` and ``Phi3-5`` meet.
+    """Reduce a name to lower-case letters, digits and single hyphens, so that ``phi3.5`` and ``Phi3-5`` are the same.
 
-    Letters outside ASCII are kept by their base letter where they have one (``é`` → ``e``); a name without any such letter
-    is spelt by its code points, so that no slug is empty.
+    Letters outside ASCII become their base letter if they have one (``é`` → ``e``). A name without any such letter is written
+    as its code points, so that no slug is empty.
 
     >>> slugify("Phi3.5"), slugify("Not checkable"), slugify("Müller & Søn"), slugify("模型")
     ('phi3-5', 'not-checkable', 'muller-s-n', 'u6a21-u578b')

@@ -1,4 +1,4 @@
-"""How the sources of a campaign are shown to whoever reads them."""
+"""Settings for the rendering of sources."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""A prompt study: several presets or models on one set of outputs, compared with one gold campaign."""
+"""The definition of a prompt study: several presets or models on the same outputs, compared with a gold campaign."""
 
 from collections.abc import Iterator, Mapping
 from itertools import product
@@ -13,15 +13,15 @@ from spanplat.schemas.protocols import FILLED, Protocol
 from spanplat.schemas.slug import Slug, slugify
 
 _OF_A_PRESET = ("prompt", "parts", "reply")
-"""Settings that belong to a preset, and do not go with another."""
+"""Settings of a preset, which are not valid for another preset."""
 _OF_A_CAMPAIGN = ("taken", "prompt_sha256")
-"""Settings that are written anew when a campaign is created."""
+"""Settings that are written again when a campaign is created."""
 _OF_A_PROTOCOL = FILLED
-"""Settings that a protocol fills, and fills anew for another protocol, provider or interface."""
+"""Settings of a protocol, which may differ for another protocol, provider or interface."""
 _OF_A_MODEL = ("price", "category")
-"""Settings that belong to a model, and do not go with another."""
+"""Settings of a model, which are not valid for another model."""
 _OF_A_PROVIDER = ("base_url", "key_variable", "interface", "reply_format", "mode")
-"""Settings that belong to a provider, and do not go with another."""
+"""Settings of a provider, which are not valid for another provider."""
 
 
 class StudyDefinition(Strict):
@@ -57,6 +57,7 @@ class StudyDefinition(Strict):
 
     @model_validator(mode="after")
     def _several(self) -> "StudyDefinition":
+        # The names become slugs of campaigns, so they must differ.
         names = [name for name, _ in self._crossed()]
         if not names and not self.variants:
             raise ValueError("there is nothing to compare: list presets, models or variants")
@@ -75,7 +76,7 @@ class StudyDefinition(Strict):
         Parameters
         ----------
         base
-            The settings of ``like``; what belongs to its preset or to its model is left out where a variant has another.
+            Settings of ``like``. If a variant has another preset, model or provider, the settings that belong to it are left out.
         """
         common = {"protocol": self.protocol} if self.protocol else {}
         return {name: _changed(base, common | own) for name, own in (*self._crossed(), *self.variants.items())}
@@ -86,11 +87,11 @@ class StudyDefinition(Strict):
 
     @property
     def ensemble_campaign(self) -> str:
-        """The name of the campaign that is made of all variants."""
+        """Name of the campaign that combines all variants."""
         return f"{self.slug}-ensemble"
 
     def _crossed(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield each preset with each model, named by what tells it from the others."""
+        """Yield each combination of preset and model, named by the parts in which it differs from the others."""
         by_preset: list[tuple[str, dict[str, Any]]] = [(name, {"preset": name}) for name in self.presets]
         by_model: list[tuple[str, dict[str, Any]]] = [(slugify(name), {"model": name}) for name in self.models]
         if len(by_model) < 2 and by_preset:

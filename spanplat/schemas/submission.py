@@ -1,13 +1,13 @@
-"""What an annotator's page sends: the work on one item."""
+"""Submission of an annotator's page: the work on one item."""
 
-import math
 import re
 from typing import Any, Final, Literal
 
 from pydantic import Field, model_validator
 
 from spanplat.schemas.base import Strict
-from spanplat.schemas.record import Side
+from spanplat.schemas.span import MarkedSpan, Side
+from spanplat.text.storable import find_unstorable
 
 
 class SubmittedSpan(Strict):
@@ -30,6 +30,23 @@ class SubmittedSpan(Strict):
     suggestion: int | None = Field(default=None, ge=1)
     """Number of the item's suggestion that it started as."""
 
+    def marked(self, origin: dict[str, Any] | None = None) -> MarkedSpan:
+        """Return the span for storage, with its origin."""
+        return MarkedSpan(
+            self.start,
+            self.end,
+            self.category,
+            self.text,
+            self.side,
+            self.output,
+            self.field,
+            self.subcategory,
+            self.severity,
+            self.reason,
+            self.attributes,
+            origin,
+        )
+
 
 class Submission(Strict):
     """One save of one item."""
@@ -47,25 +64,13 @@ class Submission(Strict):
     @model_validator(mode="before")
     @classmethod
     def _storable(cls, value: Any) -> Any:
-        if _SUSPECT.search(repr(value)) and (problem := _unstorable(value)):
+        if _SUSPECT.search(repr(value)) and (problem := find_unstorable(value)):
             raise ValueError(f"it holds {problem}, which cannot be stored")
         return value
 
 
 _SUSPECT: Final = re.compile(r"\\x00|\\ud|\b(?:nan|inf)\b")
-"""How what cannot be stored shows in the ``repr`` of a value, as harmless things may too; quicker than to look at each part."""
+"""Pattern of values in a ``repr`` that cannot be stored; harmless values may match as well.
 
-
-def _unstorable(value: Any) -> str | None:
-    """Return what no database or JSON file takes: a NUL, half of a surrogate pair, a number without an end."""
-    if isinstance(value, str) and (found := re.search("[\x00\ud800-\udfff]", value)):
-        return (
-            "a NUL character" if found.group() == "\x00" else f"half of a surrogate pair (U+{ord(found.group()):04X})"
-        )
-    if isinstance(value, float) and not math.isfinite(value):
-        return f"the number {value}"
-    if isinstance(value, dict):
-        value = [*value.keys(), *value.values()]
-    if isinstance(value, list):
-        return next((problem for entry in value if (problem := _unstorable(entry))), None)
-    return None
+One search in the whole text is much faster than a check of every part, and nearly every save passes it.
+"""

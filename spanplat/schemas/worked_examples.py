@@ -1,12 +1,12 @@
-"""Worked examples: texts annotated as they should be, with the reasons; part of the instructions."""
+"""Worked examples: correctly annotated texts with reasons, as a part of the instructions."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from pydantic import Field, model_validator
 
-from spanplat.schemas.base import Place, Strict, refuse
-from spanplat.text import Located, NotLocated, locate_quote
+from spanplat.schemas.base import PathInValue, Strict, refuse
+from spanplat.text import NotLocated, QuoteLocation, locate_quote
 from spanplat.text.counting import count_of
 
 
@@ -40,7 +40,7 @@ class WorkedExample(Strict):
         refuse(self._mistakes())
         return self
 
-    def _mistakes(self) -> Iterator[tuple[Place, str]]:
+    def _mistakes(self) -> Iterator[tuple[PathInValue, str]]:
         for position, span in enumerate(self.spans):
             try:
                 self.place(span)
@@ -48,12 +48,12 @@ class WorkedExample(Strict):
                 yield ("spans", position, "occurrence" if span.quote in self.text else "quote"), str(error)
 
     def place(self, span: WorkedSpan) -> tuple[int, int]:
-        """Return where a span stands, in code points.
+        """Return start and end of a span, in code points.
 
         Raises
         ------
         ValueError
-            If its quote does not stand in the text, or in several places of which none is named.
+            If its quote is not in the text, or in several places of which none is named.
         """
         times = self.text.count(span.quote)
         if span.occurrence is not None and span.occurrence > times:
@@ -64,9 +64,9 @@ class WorkedExample(Strict):
             raise ValueError(f"{span.quote!r} stands in the text {times} times; say which is meant (occurrence: 1)")
         found = locate_quote(self.text, span.quote, occurrence=(span.occurrence or 1) - 1)
         match found:
-            case Located(start=start, end=end, rule="exact"):
+            case QuoteLocation(start=start, end=end, rule="exact"):
                 return start, end
-            case Located(start=start, end=end):
+            case QuoteLocation(start=start, end=end):
                 raise ValueError(f"{span.quote!r} is not in the text; did you mean {self.text[start:end]!r}?")
             case NotLocated(reason=reason):
                 raise ValueError(f"the quote {span.quote!r} {reason}")

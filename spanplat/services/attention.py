@@ -1,4 +1,4 @@
-"""What somebody should look at, over all campaigns: the list on top of the overview."""
+"""List of problems that need attention, over all campaigns; shown on top of the overview."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -11,15 +11,18 @@ from sqlalchemy.orm import Session
 
 from spanplat.errors import Conflict, InvalidInput
 from spanplat.models import Campaign, CampaignStatus, Job, JobState, ModelBatch
-from spanplat.services.definitions import definition_of
-from spanplat.services.generations.defining import generation_definition, list_generations
-from spanplat.services.generations.reporting import spent
-from spanplat.services.generations.running import generation_stops_at_ceiling
-from spanplat.services.jobs import find_by_key, list_silent, silent_since
-from spanplat.services.progress import CampaignProgress
-from spanplat.services.runs import stops_at_ceiling
-from spanplat.services.studies.defining import list_studies, study_definition
-from spanplat.services.studies.running import study_stops_at_ceiling
+from spanplat.services.background import find_by_key, list_silent, silent_since
+from spanplat.services.campaigns import CampaignProgress, definition_of
+from spanplat.services.model_work import (
+    generation_definition,
+    generation_spending,
+    generation_stops_at_ceiling,
+    list_generations,
+    list_studies,
+    stops_at_ceiling,
+    study_definition,
+    study_stops_at_ceiling,
+)
 
 WorkKind = Literal["campaign", "study", "generation", "import", "computation"]
 
@@ -34,10 +37,10 @@ _KINDS: dict[str, WorkKind] = {
 
 @dataclass(frozen=True)
 class CampaignAttention:
-    """What somebody should look at in one campaign."""
+    """Problem of one campaign."""
 
     reason: str
-    """As `CampaignProgress.attention` names it, or ``ceiling``: its model is not asked any more, for the next call might cost too
+    """Name from `CampaignProgress.attention`, or ``ceiling``: its model is no longer called, because the next call might cost too
     much."""
     progress: CampaignProgress
     ceiling: float | None = None
@@ -46,7 +49,7 @@ class CampaignAttention:
 
 @dataclass(frozen=True)
 class SpentMoney:
-    """A study or a generation whose model is not asked any more, for the next call might cost too much."""
+    """Study or generation whose model is no longer called, because the next call might cost too much."""
 
     kind: WorkKind
     slug: str
@@ -57,34 +60,34 @@ class SpentMoney:
 
 @dataclass(frozen=True)
 class SilentWork:
-    """Work that no worker is at."""
+    """Requested work on which no worker is running."""
 
     kind: WorkKind
     slug: str
-    """Of the campaign, study or generation; empty for imports and computations, which are told of together."""
+    """Slug of the campaign, study or generation; empty for imports and computations, which are listed together."""
     title: str
     jobs: int
     since: datetime
-    """When a worker was heard of last; where none has taken it, when it was asked for."""
+    """Time of the last sign of a worker; if none has taken the work, the time of the request."""
     was_taken: bool
-    """Whether a worker was at it."""
+    """Whether a worker had taken the work."""
 
 
 Attention = SilentWork | SpentMoney | CampaignAttention
-"""One thing that somebody should look at."""
+"""One problem that needs attention."""
 
 
 def list_attention(session: Session, rows: Sequence[CampaignProgress], now: datetime) -> list[Attention]:
-    """Return what somebody should look at: work without a worker, then studies and generations, then campaign by campaign.
+    """Return all problems: first work without a worker, then studies and generations, then each campaign.
 
     Parameters
     ----------
     session
         A session that may read.
     rows
-        The campaigns, and how far they are.
+        The progress of the campaigns.
     now
-        The present moment.
+        The present time.
     """
     found: list[Attention] = [
         *_silent_work(session, rows, now),
@@ -99,8 +102,9 @@ def list_attention(session: Session, rows: Sequence[CampaignProgress], now: date
 
 
 def _ceiling_reached(session: Session, row: CampaignProgress) -> float | None:
-    """Return the ceiling of a campaign whose model is not asked any more, as its page tells; only what was run is looked at."""
+    """Return the cost ceiling of a campaign that has reached it; None for all others."""
     campaign = row.campaign
+    # Cheap tests come first. Without a known cost, the campaign was never run or the price of a reply is not known.
     if campaign.kind != "llm" or campaign.status != CampaignStatus.OPEN or row.cost is None:
         return None
     if row.is_running or row.is_finished or row.has_failed:
@@ -110,12 +114,12 @@ def _ceiling_reached(session: Session, row: CampaignProgress) -> float | None:
         return None
     try:
         return settings.max_cost if stops_at_ceiling(session, campaign) else None
-    except (InvalidInput, Conflict):  # it cannot be run as it is, which its page says
+    except (InvalidInput, Conflict):  # the campaign cannot be run as it is; its page says why
         return None
 
 
 def _studies_at_ceiling(session: Session, rows: Sequence[CampaignProgress]) -> Iterator[SpentMoney]:
-    """Find the studies whose models are not asked any more; only what was run is looked at."""
+    """Yield the studies that have reached their cost ceiling; studies that were never run are left out."""
     by_slug = {row.campaign.slug: row for row in rows}
     for study in list_studies(session):
         definition = study_definition(study)
@@ -125,24 +129,26 @@ def _studies_at_ceiling(session: Session, rows: Sequence[CampaignProgress]) -> I
         was_run = any(row.cost is not None for row in own)
         if not was_run or any(row.is_running or row.has_failed for row in own):
             continue
-        with suppress(InvalidInput, Conflict):  # a variant cannot be run as it is, which its page says
+        with suppress(InvalidInput, Conflict):  # a variant cannot be run as it is; its page says why
             if study_stops_at_ceiling(session, study):
                 yield SpentMoney("study", study.slug, study.title, definition.max_cost)
 
 
 def _generations_at_ceiling(session: Session, now: datetime) -> Iterator[SpentMoney]:
-    """Find the generations whose model is not asked any more; only what was run is looked at."""
+    """Yield the generations that have reached their cost ceiling; generations that were never run are left out."""
     for generation in list_generations(session):
         ceiling = generation_definition(generation).model.max_cost
         is_running = generation.lease_expires_at is not None and generation.lease_expires_at > now
         if ceiling is None or is_running or not _is_at_rest(session, "run-generation", generation.slug):
             continue
-        if any(spent(session, generation)) and generation_stops_at_ceiling(session, generation):
+        spending = generation_spending(session, generation.id)
+        was_run = spending.known > 0 or spending.unknown > 0
+        if was_run and generation_stops_at_ceiling(session, generation):
             yield SpentMoney("generation", generation.slug, generation.slug, ceiling)
 
 
 def _is_at_rest(session: Session, kind: str, slug: str) -> bool:
-    """Tell whether no run is under way or about to begin, and the last one did not end with an error."""
+    """Return whether no run is queued or running, and the last one did not fail."""
     job = find_by_key(session, f"{kind}:{slug}")
     return job is None or job.state not in (JobState.QUEUED, JobState.RUNNING, JobState.FAILED)
 
@@ -169,7 +175,7 @@ def _silent_work(session: Session, rows: Iterable[CampaignProgress], now: dateti
 
 
 def _without_providers_work(session: Session, silent: Sequence[Job]) -> list[Job]:
-    """Leave out what a worker has put back because a provider works on it; it looks again every minute."""
+    """Leave out jobs that a worker has put back because a provider still works on their batch; it looks again every minute."""
     put_back = {job.id for job in silent if job.state == JobState.QUEUED and job.started_at is not None}
     if not put_back:
         return list(silent)
@@ -185,7 +191,8 @@ def _without_providers_work(session: Session, silent: Sequence[Job]) -> list[Job
 
 
 def _is_among(job: Job, campaigns: set[str]) -> bool:
-    """Tell whether a job is about one of these campaigns."""
+    """Return whether a job belongs to one of these campaigns."""
     study = job.payload.get("study")
+    # The campaigns of a study have its slug as prefix.
     variants = [slug for slug in campaigns if slug.startswith(f"{study}-")] if study else []
     return bool(variants) or job.payload.get("campaign") in campaigns

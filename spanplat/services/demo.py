@@ -1,4 +1,4 @@
-"""The demo: a dataset, two sample annotations of it, a campaign for people and one that runs offline."""
+"""The demo: a dataset, two campaigns with sample annotations, a campaign for people and a model campaign that runs offline."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,38 +9,41 @@ from spanplat import paths
 from spanplat.db import Database
 from spanplat.models import Campaign, CampaignStatus
 from spanplat.schemas.definition_file import parse_yaml, read_definition
-from spanplat.services.campaigns import create_campaign, set_status
-from spanplat.services.importing.campaigns import import_campaign
-from spanplat.services.importing.datasets import import_dataset
-from spanplat.services.plans import check_definition
-from spanplat.services.runs import RunReport, run_campaign
+from spanplat.services.campaigns import (
+    DEMO_DATASET,
+    check_definition,
+    import_campaign,
+    open_campaign,
+    store_campaign,
+)
+from spanplat.services.datasets import import_dataset
+from spanplat.services.model_work import RunReport, run_campaign
 
-DATASET = "demo"
 PEOPLE, MODEL = "demo-people", "demo-overlap"
 SAMPLES = ("demo-sample-a", "demo-sample-b")
 COMPARISONS = ((SAMPLES[0], SAMPLES[1]), (SAMPLES[0], MODEL), (SAMPLES[1], MODEL))
-"""Reference and hypothesis of the agreement table the demo prints."""
+"""Pairs of reference and hypothesis in the agreement table that the demo prints."""
 
 
 @dataclass(frozen=True)
 class DemoReport:
-    """What the demo holds."""
+    """Report of loading the demo."""
 
     run: RunReport
-    """The model campaign's last run; it asks nothing the second time."""
+    """The last run of the model campaign; a second run has nothing to do."""
     loaded_at: datetime
 
 
 def load_demo(database: Database) -> DemoReport:
-    """Load what the demo needs and is not there yet, then run its model campaign.
+    """Load the parts of the demo that are missing, then run its model campaign.
 
     Raises
     ------
     Conflict
-        If one of its campaigns' names is taken by another campaign.
+        If another campaign has the name of one of the demo's campaigns.
     """
     folder = paths.CAMPAIGNS / "demo"
-    import_dataset(database, [folder / "dataset.jsonl"], name=DATASET)
+    import_dataset(database, [folder / "dataset.jsonl"], name=DEMO_DATASET)
     for slug in SAMPLES:
         stem = slug.removeprefix("demo-")
         definition = read_definition((folder / f"{stem}.yaml").read_text("utf-8"), name=f"{stem}.yaml")
@@ -48,10 +51,10 @@ def load_demo(database: Database) -> DemoReport:
     for slug, name in ((PEOPLE, "human.yaml"), (MODEL, "model.yaml")):
         source = parse_yaml((folder / name).read_text("utf-8"), name=name)
         with database.reading() as session:
-            if session.scalar(select(Campaign.id).where(Campaign.slug == slug)) is not None:
-                continue
-            plan = check_definition(session, source)
-        with database.transaction() as session:
-            create_campaign(session, plan)
-            set_status(session, slug, CampaignStatus.OPEN)
+            known = session.scalar(select(Campaign).where(Campaign.slug == slug))
+            plan = check_definition(session, source) if known is None or known.is_half_made else None
+        if plan is not None:
+            known = store_campaign(database, plan)
+        if known is not None and known.status == CampaignStatus.DRAFT:
+            open_campaign(database, slug)
     return DemoReport(run_campaign(database, MODEL), datetime.now(UTC))

@@ -1,18 +1,17 @@
-"""Text as spanplat stores it: what import changes once, offsets in Unicode code points, and quotes found in a text.
+"""Text as spanplat stores it: cleaning at import, offsets in Unicode code points, and search for quotes.
 
-Offsets are half-open, counted in Unicode code points over the stored text, which is how Python indexes a ``str``.
-Browsers count UTF-16 units instead; :class:`OffsetIndex` and its JavaScript twin ``static/js/offsets.js`` are the only
-places that convert between the two.
+Offsets are half-open and count Unicode code points of the stored text, as Python indexes a ``str``. Browsers count UTF-16 units. Only
+:class:`OffsetIndex` and its JavaScript counterpart ``static/js/offsets.js`` convert between the two.
 """
 
 from spanplat.text.cleaning import clean_text, plain_text, sha256_of
 from spanplat.text.offsets import OffsetIndex, code_points_to_utf16, utf16_to_code_points
-from spanplat.text.quotes import Located, NotLocated, Rule, locate_quote, match_at, same_ignoring
+from spanplat.text.quotes import NotLocated, QuoteLocation, Rule, locate_quote, match_at, same_ignoring
 
 __all__ = [
-    "Located",
     "NotLocated",
     "OffsetIndex",
+    "QuoteLocation",
     "Rule",
     "clean_text",
     "code_points_to_utf16",

@@ -1,10 +1,10 @@
-"""Numbers with the thing that they count, in English messages of the program; pages have gettext for it."""
+"""Numbers with their noun, such as "2 batches", for English messages of the program. Translated pages use gettext instead."""
 
 _IRREGULAR = {"person": "people", "batch": "batches"}
 
 
 def count_of(number: float, noun: str) -> str:
-    """Write how many there are of something.
+    """Return a number with its noun in the singular or plural.
 
     >>> count_of(1, "annotator"), count_of(2000, "batch"), count_of(0, "person")
     ('1 annotator', '2,000 batches', '0 people')

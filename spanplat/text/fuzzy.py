@@ -1,8 +1,8 @@
 """Approximate search: the passages of a text with the fewest edits to a pattern.
 
 The distances come from the bit-parallel algorithm of Myers (1999, "A fast bit-vector algorithm for approximate string
-matching based on dynamic programming", Journal of the ACM 46(3)), in Hyyrö's formulation; Python's integers serve as
-bit vectors of any width.
+matching based on dynamic programming", Journal of the ACM 46(3)), in Hyyrö's formulation. Python's integers are the bit
+vectors, because they may have any width.
 """
 
 from collections.abc import Iterator
@@ -23,17 +23,16 @@ def closest_passages(text: str, pattern: str, most: int) -> list[Passage]:
     Parameters
     ----------
     text
-        Where to search.
+        Text to search.
     pattern
-        What to search, not empty.
+        Pattern to find, not empty.
     most
-        Greatest number of edits (insertions, deletions, replacements) allowed.
+        Greatest allowed number of edits (insertions, deletions, replacements).
 
     Returns
     -------
     list of Passage
-        All with the same, smallest distance, from left to right; of passages that overlap, one. Empty when all need
-        more edits.
+        All passages with the smallest distance, from left to right; one of passages that overlap. Empty if all need more edits.
     """
     best, ends = most, list[int]()
     for end, distance in enumerate(_distances(pattern, text, anchored=False), start=1):
@@ -41,19 +40,21 @@ def closest_passages(text: str, pattern: str, most: int) -> list[Passage]:
             continue
         if distance < best:
             best, ends = distance, []
+        # A passage has at least len(pattern) - best characters, so an earlier end would give an overlap.
         if not ends or end - ends[-1] >= max(1, len(pattern) - best):
             ends.append(end)
     return [Passage(_start_of(text, pattern, end, best), end, best) for end in ends]
 
 
 def _start_of(text: str, pattern: str, end: int, distance: int) -> int:
+    # The algorithm finds ends only. The same algorithm backwards from the end, over the longest possible passage, finds the start.
     earliest = max(0, end - len(pattern) - distance)
     backwards = _distances(pattern[::-1], text[earliest:end][::-1], anchored=True)
     return end - next(length for length, found in enumerate(backwards, start=1) if found == distance)
 
 
 def _distances(pattern: str, text: str, *, anchored: bool) -> Iterator[int]:
-    """Yield, after each character, the distance to the best passage ending there (anchored: that starts at 0)."""
+    """Yield, after each character, the distance to the best passage that ends there (if anchored, to the one that starts at 0)."""
     every = (1 << len(pattern)) - 1
     top = 1 << (len(pattern) - 1)
     where: dict[str, int] = {}
@@ -65,10 +66,12 @@ def _distances(pattern: str, text: str, *, anchored: bool) -> Iterator[int]:
         diagonal = (((here & rises) + rises) ^ rises) | here
         right_rises = (falls | ~(diagonal | rises)) & every
         right_falls = rises & diagonal
+        # The top bit is the last row of the matrix of distances: only this row is the distance to the whole pattern.
         if right_rises & top:
             distance += 1
         elif right_falls & top:
             distance -= 1
+        # The row above the pattern is 0 everywhere if a passage may start anywhere; anchored, it rises by 1 with each character.
         right_rises = right_rises << 1 | anchored
         right_falls <<= 1
         vertical = here | falls

@@ -1,4 +1,4 @@
-"""Offsets in Unicode code points (Python, the database, every file) and in UTF-16 units (browsers)."""
+"""Conversion of offsets between Unicode code points (Python, the database, every file) and UTF-16 units (browsers)."""
 
 import re
 from bisect import bisect_left
@@ -11,7 +11,7 @@ _BEYOND_16_BITS = re.compile("[\U00010000-\U0010ffff]")
 
 
 class OffsetIndex:
-    """Converts many offsets of one text: the text is read once, each offset then costs a binary search.
+    """Converter for many offsets of one text. It scans the text once; each offset then costs a binary search.
 
     Parameters
     ----------
@@ -21,8 +21,9 @@ class OffsetIndex:
 
     def __init__(self, text: str) -> None:
         self._code_points = len(text)
-        # Only characters beyond U+FFFF take two UTF-16 units, so their positions are all that a conversion needs.
+        # Only characters beyond U+FFFF take two UTF-16 units, so a conversion needs only their positions.
         self._wide = [match.start() for match in _BEYOND_16_BITS.finditer(text)]
+        # Each wide character before it shifts a position by one unit.
         self._wide_utf16 = [position + before for before, position in enumerate(self._wide)]
 
     def to_utf16(self, offset: int) -> int:

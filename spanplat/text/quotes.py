@@ -1,6 +1,6 @@
-"""Finding a quote in a text: exactly, then ignoring letter case and white space, at last (if asked) approximately.
+"""Search for a quote in a text: first exactly, then without letter case and white space, and last (on request) approximately.
 
-Whatever the rule ignores, the offsets found always refer to the original text.
+The offsets always refer to the original text, whatever the search ignores.
 """
 
 import re
@@ -16,27 +16,26 @@ Rule = Literal["exact", "ignoring-case", "ignoring-space", "ignoring-case-and-sp
 ChosenBy = Literal["only-one", "occurrence", "nearest"]
 Spaces = Literal["keep", "collapse", "drop"]
 
-# A text made to defeat the search (a long periodic quote that never ends on a character's edge) would take quadratic
-# time.
+# Limit of rejected places. A hostile text (a long periodic quote that never ends at the end of a character) would take quadratic time.
 _MOST_REJECTED = 1_000
 _WHITE_SPACE = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
-    """Where a quote stands (half-open, in code points), the rule that found it, how it was chosen of several places."""
+class QuoteLocation:
+    """Place of a quote (half-open, in code points), the rule that found it, and the reason for choosing it among several places."""
 
     start: int
     end: int
     rule: Rule
     chosen_by: ChosenBy = "only-one"
     distance: int = 0
-    """Edits between quote and text; above 0 only under the rule "approximate"."""
+    """Number of edits between quote and text; above 0 only for the rule "approximate"."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotLocated:
-    """Why a quote has no place; ``reason`` completes the sentence "The quote …"."""
+    """Reason why a quote has no place; ``reason`` completes the sentence "The quote …"."""
 
     reason: str
     ambiguous: bool = False
@@ -44,14 +43,13 @@ class NotLocated:
 
 class _Place(NamedTuple):
     position: int
-    """In the folded text; the other two are offsets of the original."""
+    """Position in the folded text; the other two are offsets of the original text."""
     start: int
     end: int
 
 
-# Each step of the search: its name, whether case is folded, what happens to white space. Runs of white space are
-# compared as one space before they are dropped altogether, because a quote without its spaces fits in more places than
-# was meant.
+# Steps of the search: the name, whether case is folded, and the treatment of white space. White space is collapsed to one space
+# before it is dropped completely, because a quote without its spaces may also fit in wrong places.
 _STEPS: tuple[tuple[Rule, bool, Spaces], ...] = (
     ("exact", False, "keep"),
     ("ignoring-case", True, "keep"),
@@ -64,7 +62,7 @@ _STEPS: tuple[tuple[Rule, bool, Spaces], ...] = (
 
 def locate_quote(
     text: str, quote: str, *, near: int | None = None, occurrence: int | None = None, most_edits: float = 0.0
-) -> Located | NotLocated:
+) -> QuoteLocation | NotLocated:
     """Find a quote in a text.
 
     Parameters
@@ -74,20 +72,17 @@ def locate_quote(
     quote
         The passage to find, as a person or a model wrote it.
     near
-        Where it is thought to start, in code points; among several places the nearest wins (of two as near, the
-        earlier).
+        Expected start, in code points. Among several places the nearest is chosen (the earlier of two at the same distance).
     occurrence
-        Which of several places is meant, counted from 0 without overlaps as ``str.count`` does; goes before ``near``.
-        Where there is only one place, it is taken whatever the number says.
+        Number of the place among several, counted from 0 without overlaps as ``str.count`` does. It has priority over ``near``. A
+        single place is chosen whatever the number is.
     most_edits
-        Share of the quote's characters that may be inserted, deleted or replaced when nothing else finds it; 0 turns
-        this off.
+        Share of the quote's characters that may be inserted, deleted or replaced if no other step finds it; 0 turns this off.
 
     Returns
     -------
-    Located or NotLocated
-        The place and the rule that found it, or the reason why there is none (also when there are several and no hint
-        decides).
+    QuoteLocation or NotLocated
+        The place and the rule that found it, or the reason why there is none (also if there are several and no hint decides).
     """
     if not quote.strip():
         return NotLocated("is empty")
@@ -104,7 +99,7 @@ def locate_quote(
 
 
 def same_ignoring(one: str, other: str) -> Rule | None:
-    r"""Return the strictest rule under which two passages are the same, or None when they differ under all of them.
+    r"""Return the strictest rule under which two passages are equal, or None if they differ under all rules.
 
     Examples
     --------
@@ -117,38 +112,39 @@ def same_ignoring(one: str, other: str) -> Rule | None:
     return None
 
 
-def match_at(text: str, start: int, quote: str) -> Located | None:
-    """Compare a quote with the passage that begins at an offset, exactly at first, then ignoring letter case and white space.
+def match_at(text: str, start: int, quote: str) -> QuoteLocation | None:
+    """Compare a quote with the passage at an offset, first exactly, then without letter case and white space.
 
     Parameters
     ----------
     text
         The stored text.
     start
-        Where the passage begins, in code points.
+        Start of the passage, in code points.
     quote
-        The passage as received; its length may differ from the passage's where case or white space does.
+        The passage as received; its length may differ from the text's if case or white space differs.
 
     Returns
     -------
-    Located or None
-        The passage, without white space at its ends unless it is there exactly, and the strictest rule under which it
-        equals the quote; None when it does not.
+    QuoteLocation or None
+        The passage and the strictest rule under which it equals the quote; None if there is no such rule. The passage has no white
+        space at its ends, unless it matches exactly.
     """
     if not 0 <= start < len(text) or not quote:
         return None
     if text.startswith(quote, start):
-        return Located(start, start + len(quote), "exact")
-    if text[start].isspace() != quote[0].isspace():  # the passage without its first space begins at another offset
+        return QuoteLocation(start, start + len(quote), "exact")
+    if text[start].isspace() != quote[0].isspace():  # without its first space, the passage would have another offset
         return None
     for rule, fold_case, spaces in _STEPS[1:]:
         end = _end_of_match(text, start, _folded(quote, fold_case, spaces), fold_case, spaces)
         if end is not None:
-            return Located(start, end, rule)
+            return QuoteLocation(start, end, rule)
     return None
 
 
 def _end_of_match(text: str, start: int, needle: str, fold_case: bool, spaces: Spaces) -> int | None:
+    # As if after a space: the folded quote begins without one, so white space at the start of the passage counts for nothing.
     done, after_space = 0, True
     for position in range(start, len(text)):
         if done >= len(needle):
@@ -168,7 +164,7 @@ def _end_of_match(text: str, start: int, needle: str, fold_case: bool, spaces: S
 
 
 class _View:
-    """A text as one step of the search sees it, and the way back to offsets of the original."""
+    """A text as one step of the search sees it, with a mapping to offsets of the original."""
 
     def __init__(self, text: str, fold_case: bool, spaces: Spaces) -> None:
         self.text = text
@@ -177,23 +173,24 @@ class _View:
 
     @cached_property
     def _origin(self) -> list[int] | None:
-        """Positions that the folded characters came from; None when all kept theirs (folding never shortens one)."""
+        """Original positions of the folded characters; None if all are unchanged (folding never makes a character shorter)."""
         if self._spaces == "keep" and len(self.folded) == len(self.text):
             return None
         return _origins(self.text, self._fold_case, self._spaces)
 
     def position_of(self, offset: int) -> int:
-        """Return the first position in the view that came from this original offset or a later one."""
+        """Return the first position in the view that comes from this original offset or a later one."""
         return max(0, offset) if self._origin is None else bisect_left(self._origin, offset)
 
     def widened(self, position: int, end: int) -> tuple[int, int]:
-        """Return original offsets of a passage of the view, with the whole of the characters it touches."""
+        """Return the original offsets of a passage of the view, extended to whole characters."""
         return (position, end) if self._origin is None else (self._origin[position], self._origin[end - 1] + 1)
 
     def place(self, position: int, end: int) -> tuple[int, int] | None:
-        """Return original offsets of a passage of the view; None where it cuts a character, or (spaces dropped) a word."""
+        """Return the original offsets of a passage of the view; None if it cuts a character or (without spaces) a word."""
         origin = self._origin
         if origin is not None:
+            # Folding can make several characters of one (ß → ss): a place must not begin or end between them.
             begins_inside = position > 0 and origin[position - 1] == origin[position]
             if begins_inside or (end < len(origin) and origin[end] == origin[end - 1]):
                 return None
@@ -203,7 +200,7 @@ class _View:
         return start, stop
 
     def places_from(self, needle: str, first: int) -> Iterator[_Place]:
-        """Yield the places of the needle that begin at ``first`` or later, left to right, overlapping ones too."""
+        """Yield the places of the needle that begin at ``first`` or later, from left to right, with overlapping ones."""
         rejected, position = 0, self.folded.find(needle, first)
         while position >= 0 and rejected < _MOST_REJECTED:
             placed = self.place(position, position + len(needle))
@@ -214,7 +211,7 @@ class _View:
             position = self.folded.find(needle, position + 1)
 
     def places_before(self, needle: str, first: int) -> Iterator[_Place]:
-        """Yield the places of the needle that begin before ``first``, right to left, overlapping ones too."""
+        """Yield the places of the needle that begin before ``first``, from right to left, with overlapping ones."""
         rejected, position = 0, self.folded.rfind(needle, 0, first + len(needle) - 1)
         while position >= 0 and rejected < _MOST_REJECTED:
             placed = self.place(position, position + len(needle))
@@ -232,7 +229,7 @@ def _folded(passage: str, fold_case: bool, spaces: Spaces, *, strip: bool = True
 
 
 def _origins(text: str, fold_case: bool, spaces: Spaces) -> list[int]:
-    """Return, for each character of the folded text, the position of the character it came from."""
+    """Return the original position of each character of the folded text."""
     origin: list[int] = []
     after_space = False
     for position, character in enumerate(text):
@@ -243,13 +240,13 @@ def _origins(text: str, fold_case: bool, spaces: Spaces) -> list[int]:
             continue
         after_space = False
         origin.append(position)
-        if fold_case and character > "\x7f":
+        if fold_case and character > "\x7f":  # ASCII characters never grow (ß becomes "ss")
             origin.extend([position] * (len(character.casefold()) - 1))
     return origin
 
 
 def _inside_word(text: str, position: int) -> bool:
-    """Say whether a cut here splits a word or number; scripts without case may write words together and pass."""
+    """Tell whether a cut here splits a word or a number; letters without case pass, because their scripts may have no spaces."""
     if not 0 < position < len(text):
         return False
     return all(c.isdecimal() or c.lower() != c.upper() for c in text[position - 1 : position + 1])
@@ -257,20 +254,21 @@ def _inside_word(text: str, position: int) -> bool:
 
 def _choose(
     view: _View, needle: str, rule: Rule, near: int | None, occurrence: int | None
-) -> Located | NotLocated | None:
+) -> QuoteLocation | NotLocated | None:
+    # Lazily: whether there is a second place is all that matters here, and a short quote may have thousands.
     places = view.places_from(needle, 0)
     first = next(places, None)
     if first is None:
         return None
     if next(places, None) is None:
-        return Located(first.start, first.end, rule)
-    if occurrence is not None:
+        return QuoteLocation(first.start, first.end, rule)
+    if occurrence is not None:  # a number that does not exist decides nothing, but the other hint may
         counted = _counted(view, needle, occurrence)
         if counted is not None:
-            return Located(counted.start, counted.end, rule, "occurrence")
+            return QuoteLocation(counted.start, counted.end, rule, "occurrence")
     if near is not None:
         nearest = _nearest(view, needle, near)
-        return Located(nearest.start, nearest.end, rule, "nearest")
+        return QuoteLocation(nearest.start, nearest.end, rule, "nearest")
     return NotLocated("occurs in several places, and nothing says which one is meant", ambiguous=True)
 
 
@@ -285,13 +283,13 @@ def _counted(view: _View, needle: str, occurrence: int) -> _Place | None:
 
 
 def _nearest(view: _View, needle: str, near: int) -> _Place:
-    """Return the place whose start is nearest; called only when there is one."""
+    """Return the place with the nearest start; there must be at least one place."""
     at = view.position_of(near)
     around = [next(view.places_before(needle, at), None), next(view.places_from(needle, at), None)]
     return min((place for place in around if place is not None), key=lambda place: abs(place.start - near))
 
 
-def _approximate(text: str, quote: str, near: int | None, most_edits: float) -> Located | NotLocated:
+def _approximate(text: str, quote: str, near: int | None, most_edits: float) -> QuoteLocation | NotLocated:
     view, needle = _View(text, True, "collapse"), _folded(quote, True, "collapse")
     passages = closest_passages(view.folded, needle, int(most_edits * len(needle)))
     if not passages:
@@ -299,8 +297,8 @@ def _approximate(text: str, quote: str, near: int | None, most_edits: float) -> 
     places = [(*view.widened(passage.start, passage.end), passage.distance) for passage in passages]
     if len(places) == 1:
         start, end, distance = places[0]
-        return Located(start, end, "approximate", distance=distance)
+        return QuoteLocation(start, end, "approximate", distance=distance)
     if near is None:
         return NotLocated("occurs approximately in several places, and nothing says which one is meant", ambiguous=True)
     start, end, distance = min(places, key=lambda place: abs(place[0] - near))
-    return Located(start, end, "approximate", "nearest", distance)
+    return QuoteLocation(start, end, "approximate", "nearest", distance)

@@ -1,4 +1,4 @@
-"""What the address of a page says, checked: the same address gives the same page again."""
+"""Validated query parameters of pages: the same address always shows the same page."""
 
 from typing import Any, NamedTuple, Self
 
@@ -9,26 +9,31 @@ from spanplat.errors import InvalidInput
 from spanplat.schemas.base import Strict
 
 MOST_PAGES = 1_000_000
-"""Databases count rows in 64 bits; no list is as long as this."""
+"""Upper limit of page numbers. A much larger number would overflow the 64-bit row offset of the database."""
 
 
 class AddressQuery(Strict):
-    """The base of the queries of pages; a field that is a tuple may be given several times."""
+    """Base class of page queries. A field that is a tuple may occur several times in the address."""
 
     @classmethod
-    def from_request(cls) -> Self:
-        """Read the address; parameters that are not ours are ignored.
+    def from_request(cls, prefix: str = "") -> Self:
+        """Read the query of the current request; unknown parameters are ignored.
+
+        Parameters
+        ----------
+        prefix
+            Prefix of the parameter names, for pages with several queries.
 
         Raises
         ------
         InvalidInput
-            If a parameter has a value it cannot have.
+            If a parameter has an invalid value.
         """
         lists = {name for name, field in cls.model_fields.items() if isinstance(field.default, tuple)}
         given: dict[str, Any] = {
             name: tuple(values) if name in lists else values[-1]
-            for name, values in request.args.lists()
-            if name in cls.model_fields and any(values)
+            for name in cls.model_fields
+            if any(values := request.args.getlist(prefix + name))
         }
         try:
             return cls.model_validate(given)
@@ -37,33 +42,33 @@ class AddressQuery(Strict):
             raise InvalidInput(f"the address asks for something that does not exist ({problems})") from error
 
     def arguments(self) -> dict[str, Any]:
-        """Return what differs from the defaults, for a link."""
+        """Return the values that differ from the defaults, for a link."""
         return self.model_dump(exclude_defaults=True)
 
 
 class PageQuery(AddressQuery):
-    """What the address of a list says: which of its pages."""
+    """Query of a list: the number of its page."""
 
     page: int = Field(default=1, ge=1, le=MOST_PAGES)
 
 
-class Stretch(NamedTuple):
+class Page(NamedTuple):
     """The part of a list that one page shows."""
 
     page: int
     pages: int
     first: int
-    """Rows before it."""
+    """Number of rows before this page."""
 
 
-def stretch_of(rows: int, per_page: int) -> Stretch:
-    """Return which rows the page that the address asks for shows; the last page stands for those beyond it.
+def page_of(rows: int, per_page: int) -> Page:
+    """Return the page that the address asks for; the last page if the number is too large.
 
     Raises
     ------
     InvalidInput
-        If the address asks for a page that no list has.
+        If the number is not between 1 and `MOST_PAGES`.
     """
     pages = max(1, -(-rows // per_page))
     page = min(PageQuery.from_request().page, pages)
-    return Stretch(page, pages, (page - 1) * per_page)
+    return Page(page, pages, (page - 1) * per_page)

@@ -1,4 +1,4 @@
-"""The Flask application: one factory that puts the parts together."""
+"""Factory of the Flask application."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,107 +12,46 @@ from werkzeug.routing import IntegerConverter, Map
 
 from spanplat import paths
 from spanplat.db import Database
-from spanplat.services.schema import require_current
-from spanplat.services.sessions import LONGEST_SESSION
+from spanplat.db.schema import require_current
+from spanplat.formats.exports import EXPORT_FORMATS
+from spanplat.services.accounts.sessions import LONGEST_SESSION
 from spanplat.settings import Settings
 from spanplat.web import (
-    account,
     accounts,
     agreement,
-    agreement_tables,
-    amendments,
-    annotator,
-    audit,
-    audit_names,
-    browse,
     campaigns,
-    computed,
     crowd,
     datasets,
     definition_names,
-    draft_preview,
-    drafts,
+    downloads,
     errors,
-    explorer,
-    explorer_tables,
-    export,
-    extending,
     formatting,
-    generations,
     headers,
     health,
-    invitations,
-    leaderboard,
     limits,
     locale,
+    model_work,
     names,
     overview,
-    people,
     policy,
-    pools,
-    practice,
-    preview,
-    prompts,
-    run_view,
-    runs,
-    second_factor,
-    sentinels,
     session,
     static_files,
-    statistics,
-    studies,
-    systems,
-    uploads,
 )
+from spanplat.web.background import computed
 from spanplat.web.csrf import FormProtection
 
 MAX_BODY = 16 * 1024 * 1024
-"""Bytes; the largest text with all its spans is far smaller."""
+"""Limit of a request body, in bytes. The largest text with all its spans is far smaller."""
 
 
-PAGES = (
-    amendments,
-    health,
-    accounts,
-    account,
-    second_factor,
-    invitations,
-    people,
-    audit,
-    overview,
-    campaigns,
-    datasets,
-    uploads,
-    browse,
-    drafts,
-    statistics,
-    crowd,
-    pools,
-    export,
-    extending,
-    runs,
-    prompts,
-    agreement,
-    agreement_tables,
-    explorer,
-    explorer_tables,
-    leaderboard,
-    sentinels,
-    systems,
-    studies,
-    generations,
-    annotator,
-    practice,
-    preview,
-    draft_preview,
-)
-"""The modules with the routes."""
-WITHOUT_COOKIES = (annotator, practice, preview, draft_preview)
-"""Routes that need no protection against forged requests: a token in the address is the credential, or nothing is written."""
+ROOMS = (accounts, datasets, campaigns, crowd, agreement, model_work)
+"""Packages with the pages of one domain each."""
+PAGES = (health, overview, *(module for room in ROOMS for module in room.PAGES))
+"""Modules with routes."""
 
 
 class _NumberConverter(IntegerConverter):
-    """Numbers in addresses, as far as databases know them: a larger one names nothing."""
+    """Converter of numbers in addresses, up to the largest integer of the database. Larger numbers give 404, not a database error."""
 
     def __init__(self, url_map: Map) -> None:
         super().__init__(url_map, max=2**31 - 1)
@@ -120,7 +59,7 @@ class _NumberConverter(IntegerConverter):
 
 class _Application(Flask):
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the function: none of ours is a coroutine, and to ask each for it at each request took 2 % of the time of a save."""
+        """Return the function unchanged. No view is a coroutine, and Flask's check at each request took 2 % of the time of a save."""
         return func
 
 
@@ -137,12 +76,12 @@ def create_app(settings: Settings, database: Database | None = None) -> Flask:
     Returns
     -------
     Flask
-        A WSGI application, with its static files compressed and its middleware around it.
+        The WSGI application with its middleware and static files.
 
     Raises
     ------
     InvalidInput
-        If the database has not been created, or is of another version.
+        If the database was not created, or if its schema has another version.
     Unavailable
         If the database does not answer.
     """
@@ -154,37 +93,29 @@ def create_app(settings: Settings, database: Database | None = None) -> Flask:
     _configure(app, settings)
     session.init_app(app, database)
     static_files.init_app(app, paths.STATIC, settings.make_home() / "static-cache")
-    if app.config["SESSION_COOKIE_SECURE"]:  # encrypted, which this server does not do itself: a proxy stands before it
+    # This server speaks no TLS, so with https there is a proxy. Only its own entry (the last one) of X-Forwarded-For is
+    # trusted: a client may send entries itself.
+    if app.config["SESSION_COOKIE_SECURE"]:
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=1, x_proto=1)  # type: ignore[method-assign]
     Compress(app)
     headers.init_app(app)
     Babel(app, default_translation_directories=str(paths.TRANSLATIONS), locale_selector=locale.of_request)
-    accounts.init_app(app)
+    # Functions that run before each request run in this order: limits of uploads, rate limits, access control, CSRF.
+    for room in (accounts, datasets, campaigns):
+        room.init_app(app)
     limits.init_app(app, settings)
     policy.init_app(app)
-    uploads.init_app(app)
-    drafts.init_app(app)
     csrf = FormProtection(app)
-    for module in WITHOUT_COOKIES:
+    for module in crowd.WITHOUT_COOKIES:
         csrf.exempt(module.blueprint)
     errors.init_app(app)
     formatting.init_app(app)
     names.init_app(app)
-    run_view.init_app(app)
     definition_names.init_app(app)
-    audit_names.init_app(app)
+    downloads.init_app(app)
     for module in PAGES:
         app.register_blueprint(module.blueprint)
-    computed.init_app(
-        app,
-        agreement.PART,
-        agreement_tables.PART,
-        sentinels.PART,
-        leaderboard.BOARD,
-        leaderboard.MATRIX_PART,
-        systems.PART,
-        studies.PART,
-    )
+    computed.init_app(app, *agreement.COMPUTED_PARTS, *model_work.COMPUTED_PARTS)
     policy.require_declared(app)
     return app
 
@@ -194,13 +125,14 @@ def _configure(app: Flask, settings: Settings) -> None:
     app.config.update(
         SECRET_KEY=settings.session_key(),
         MAX_CONTENT_LENGTH=MAX_BODY,
+        # Browsers accept a name with __Host- only from this host over HTTPS: no other subdomain can set such a cookie.
         SESSION_COOKIE_NAME="__Host-spanplat" if encrypted else "spanplat",
         SESSION_COOKIE_SECURE=encrypted,
         SESSION_COOKIE_HTTPONLY=True,
         SESSION_COOKIE_SAMESITE="Lax",
         PERMANENT_SESSION_LIFETIME=LONGEST_SESSION,  # counted from signing in, whatever the browser keeps
         WTF_CSRF_TIME_LIMIT=None,  # as long as the session lives: a page left open over lunch still works
-        COMPRESS_MIMETYPES=["text/html", "application/json", "application/x-ndjson", "text/csv"],
+        COMPRESS_MIMETYPES=["text/html", "application/json", *(entry.media_type for entry in EXPORT_FORMATS)],
         COMPRESS_ALGORITHM=["br", "gzip"],
         COMPRESS_ALGORITHM_STREAMING=["br"],
     )

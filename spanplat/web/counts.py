@@ -1,4 +1,4 @@
-"""Counting how often something happened within a time, in Redis or in this process."""
+"""Counts of events within a time window, in Redis or in the memory of this process."""
 
 import logging
 import threading
@@ -15,11 +15,11 @@ from limits.strategies import FixedWindowRateLimiter
 R = TypeVar("R")
 
 PATIENCE_SECONDS = 1.0
-"""How long a request waits for Redis."""
+"""Time limit for an answer of Redis."""
 PAUSE_SECONDS = 10.0
-"""How long Redis is left alone after it did not answer."""
+"""Pause after a failure of Redis. Without it each request would wait for the time limit."""
 SWEEP_SECONDS = 60.0
-"""How often counts whose time is over are forgotten."""
+"""Interval at which expired counts are removed."""
 
 _logger = logging.getLogger(__name__)
 
@@ -33,11 +33,11 @@ class _Count(NamedTuple):
 class ProcessMemory(Storage):
     """Counts in the memory of this process.
 
-    `limits.storage.MemoryStorage` starts a thread every ten milliseconds to forget what is over, and a request waits for the start.
-    This one forgets while it counts, once a minute.
+    `limits.storage.MemoryStorage` starts a thread every ten milliseconds to remove expired counts, and a request waits for the start.
+    This class removes them itself, once a minute, when it counts.
     """
 
-    STORAGE_SCHEME = None
+    STORAGE_SCHEME = None  # made directly, never found by the address of a storage
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,11 +47,11 @@ class ProcessMemory(Storage):
 
     @property
     def base_exceptions(self) -> type[Exception]:
-        """What reading and writing may raise: nothing in particular."""
+        """Exceptions of the storage. This one raises none, but `limits` requires a value."""
         return ValueError
 
     def incr(self, key: str, expiry: float, amount: int = 1) -> int:
-        """Count so many more; a count that was over begins anew and lasts ``expiry`` seconds."""
+        """Add to a count and return it. An expired count starts again and lasts ``expiry`` seconds."""
         now = time.time()
         with self._lock:
             if now >= self._sweeps_at:
@@ -64,35 +64,36 @@ class ProcessMemory(Storage):
         return count.times
 
     def get(self, key: str) -> int:
-        """Return the count."""
+        """Return the count; 0 if it has expired."""
+        # No lock: one look-up in a dictionary is atomic, and the entries never change in place.
         count = self._counts.get(key)
         return count.times if count is not None and count.ends_at > time.time() else 0
 
     def get_expiry(self, key: str) -> float:
-        """Return when the count is over, in seconds since the epoch; now, where nothing was counted."""
+        """Return when the count expires, in seconds since the epoch; the current time if there is no count."""
         count = self._counts.get(key)
         return time.time() if count is None else count.ends_at
 
     def check(self) -> bool:
-        """Tell that it works."""
+        """Return True: the memory always works."""
         return True
 
     def reset(self) -> int:
-        """Forget everything; returns how many counts that were."""
+        """Remove all counts and return their number."""
         with self._lock:
             forgotten, self._counts = len(self._counts), {}
         return forgotten
 
     def clear(self, key: str) -> None:
-        """Forget one count."""
+        """Remove one count."""
         with self._lock:
             self._counts.pop(key, None)
 
 
-class Counts:
-    """How often what happened: counted in Redis where there is one, so that all processes count together; else in each process.
+class SharedCounts:
+    """Counts that all processes share through Redis; without Redis each process has its own.
 
-    While Redis does not answer, each process counts for itself: nobody's work is refused because something cannot be counted.
+    While Redis does not answer, each process counts for itself. A failure of Redis must not stop anybody's work.
 
     Parameters
     ----------
@@ -109,15 +110,15 @@ class Counts:
         self._asks_again_at = 0.0
 
     def add(self, limit: RateLimitItem, *what: str) -> bool:
-        """Count once more; tells whether that is within the limit."""
+        """Count one event and return whether it is within the limit."""
         return self._ask(lambda counts: counts.hit(limit, *what))
 
     def has_room(self, limit: RateLimitItem, *what: str) -> bool:
-        """Tell whether once more would be within the limit."""
+        """Return whether one more event would be within the limit, without counting it."""
         return self._ask(lambda counts: counts.test(limit, *what))
 
     def seconds_left(self, limit: RateLimitItem, *what: str) -> int:
-        """Return the seconds until counting begins anew, at least one."""
+        """Return the seconds until the window ends, at least one."""
         return max(1, ceil(self._ask(lambda counts: counts.get_window_stats(limit, *what)).reset_time - time.time()))
 
     def _ask(self, question: Callable[[FixedWindowRateLimiter], R]) -> R:

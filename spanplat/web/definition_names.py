@@ -1,4 +1,4 @@
-"""What the values and places of a campaign definition are called on the pages; the file itself keeps its own words."""
+"""Names of the fields and values of a campaign definition on the pages. The file itself uses its own words."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,23 +7,17 @@ from typing import Any
 from flask import Flask
 from flask_babel import lazy_gettext as _
 
-from spanplat.web.names import CHECK_KINDS, CONSEQUENCES, KINDS, SERVICES
+from spanplat.schemas.checks import CHECK_KINDS
+from spanplat.schemas.providers import PROVIDERS
+from spanplat.schemas.questions import QUESTION_KINDS
+from spanplat.web.names import CHECK_NAMES, CONSEQUENCES, KINDS, SERVICES
 
 TYPES: Mapping[str, Mapping[str, Any]] = {
-    "checks": CHECK_KINDS,
-    "questions": {
-        "checkbox": _("box to tick"),
-        "no_errors": _("“no errors” box"),
-        "choice": _("one of several options"),
-        "choices": _("any of several options"),
-        "likert": _("scale of labelled points"),
-        "slider": _("slider"),
-        "text": _("free text"),
-        "preference": _("which of two is better"),
-    },
+    "checks": CHECK_NAMES,
+    "questions": {kind.kind(): kind.kind_title for kind in QUESTION_KINDS},
     "attributes": {"text": _("line of text"), "choice": _("one of several"), "checkbox": _("box to tick")},
 }
-"""Of the entries of a list, by the list's name."""
+"""Names of the kinds of list entries, by the name of the list."""
 
 _SOURCES = {
     "auto": _("guessed from the data"),
@@ -76,11 +70,7 @@ VALUES: Mapping[str, Mapping[str, Any]] = {
         "redundancy": _("Paid, as a further annotator of a batch"),
     },
     "platform.service": SERVICES,
-    "model.provider": {
-        "overlap": _("Offline annotator, without a model"),
-        "openai": _("OpenAI, or a server that speaks its protocol"),
-        "anthropic": _("Anthropic"),
-    },
+    "model.provider": {provider.name: provider.title for provider in PROVIDERS},
     "model.interface": {"chat": _("Chat completions"), "responses": _("Responses")},
     "model.reply_format": {
         "schema": _("by JSON Schema"),
@@ -139,7 +129,7 @@ VALUES: Mapping[str, Mapping[str, Any]] = {
     "gauge.score": {"labels": _("by a label"), "integer": _("by a whole number")},
     "gauge.severities": {"numbers": _("1 to 5"), "words": _("Neutral, Minor, Major, Critical")},
 }
-"""By the end of the place in the definition."""
+"""Names of values, by the last one or two parts of the path in the definition."""
 
 PLACES: Mapping[str, Any] = {
     "slug": _("Short name"),
@@ -150,7 +140,7 @@ PLACES: Mapping[str, Any] = {
     "golds": _("Acceptable annotations"),
     "llm": _("Model"),
 }
-"""Fields that their own words do not name well."""
+"""Names of fields whose own words are not clear enough."""
 
 
 _VALUES_BY_WORD = {
@@ -158,11 +148,11 @@ _VALUES_BY_WORD = {
     for word, name in {word: name for names in VALUES.values() for word, name in names.items()}.items()
     if all(names.get(word, name) == name for names in VALUES.values())
 }
-"""Values that are called the same wherever they stand."""
+"""Names of values that have the same name in all fields."""
 
 
 def value_name(path: Sequence[str | int], value: str) -> str:
-    """Name a value that a field of the definition can have; nothing stated is a dash, and what has no name stays as it is."""
+    """Return the name of a field's value; a dash for an empty value, and the value itself if it has no name."""
     if value == "":
         return "–"
     named = [part for part in path if isinstance(part, str)]
@@ -171,19 +161,19 @@ def value_name(path: Sequence[str | int], value: str) -> str:
 
 
 def type_name(path: Sequence[str | int], kind: str) -> str:
-    """Name the type of an entry of the list that a path leads to."""
+    """Return the name of the kind of an entry in the list at a path."""
     named = [part for part in path if isinstance(part, str)]
     return str(TYPES.get(named[-1], {}).get(kind, kind.replace("_", " ")))
 
 
 def field_name(part: str) -> str:
-    """Name a field of the definition."""
+    """Return the name of a field of the definition."""
     words = part.replace("_", " ")
     return str(PLACES.get(part, words[:1].upper() + words[1:]))
 
 
 def place_name(path: Sequence[str | int]) -> str:
-    """Name a place in the definition as the forms show it.
+    """Return the name of a place in the definition, as the forms show it.
 
     >>> place_name(("questions", 0, "label"))
     'Questions 1 › Label'
@@ -198,7 +188,7 @@ def place_name(path: Sequence[str | int]) -> str:
 
 
 def help_text(path: Sequence[str | int], text: str) -> str:
-    """Write a field's help with the names that values and fields have on the page in place of the file's words.
+    """Replace the file's words in a help text with their names on the page.
 
     >>> help_text(("checks", 0, "message"), "What is read when ``on_fail`` is ``warn``.")
     'What is read when “When failed” is “warned”.'
@@ -216,12 +206,12 @@ def help_text(path: Sequence[str | int], text: str) -> str:
 
 
 def path_of(dotted: str) -> tuple[str | int, ...]:
-    """Read a place that is written with dots."""
+    """Return the path of a place that is written with dots."""
     return tuple(int(part) if part.isdecimal() else part for part in dotted.split(".") if part)
 
 
 def init_app(app: Flask) -> None:
-    """Make the names known to the templates."""
+    """Give the names to the templates."""
     app.jinja_env.globals.update(
         value_name=value_name,
         type_name=type_name,
@@ -229,4 +219,5 @@ def init_app(app: Flask) -> None:
         place_name=place_name,
         path_of=path_of,
         help_text=help_text,
+        checks_expecting_spans=[kind.kind() for kind in CHECK_KINDS if kind.expects_spans],
     )

@@ -1,4 +1,4 @@
-"""The one place where errors become HTTP: a page for people, ``{"error": …}`` for programs."""
+"""Conversion of errors to HTTP answers: a page for people, ``{"error": …}`` for programs."""
 
 from collections.abc import Mapping
 
@@ -42,7 +42,7 @@ _ADVICE = {
 
 
 def status_of(error: SpanplatError) -> int:
-    """Return the HTTP status of an error of ours."""
+    """Return the HTTP status of a spanplat error; that of the nearest base class if its own class has none."""
     for kind in type(error).__mro__:
         if kind in STATUS:
             return STATUS[kind]
@@ -50,7 +50,7 @@ def status_of(error: SpanplatError) -> int:
 
 
 def init_app(app: Flask) -> None:
-    """Answer every error in one way."""
+    """Register the error handlers."""
     app.register_error_handler(SpanplatError, _answer_ours)
     app.register_error_handler(HTTPException, _answer_http)
 
@@ -64,8 +64,9 @@ def _answer_ours(error: SpanplatError) -> Response:
 
 def _answer_http(error: HTTPException) -> Response:
     status = error.code or 500
-    if status < 400:
+    if status < 400:  # Werkzeug raises redirects too, for example to add a slash to an address
         return make_response(error.get_response())
+    # The descriptions of these two come from Werkzeug and say no more than our titles.
     message = "" if status in (404, 500) else error.description or error.name
     if isinstance(error, RequestEntityTooLarge) and request.max_content_length:
         message = f"at most {request.max_content_length // 1024**2} MB are taken here; nothing of it was stored"

@@ -1,4 +1,4 @@
-"""How figures, counts and moments are written on the researcher's pages: template filters."""
+"""Template filters that format numbers, amounts and times on the researcher's pages."""
 
 import json
 from datetime import UTC, datetime
@@ -8,20 +8,18 @@ from babel import dates
 from flask import Flask
 from flask_babel import format_datetime, format_decimal, format_timedelta, get_locale
 from flask_babel import gettext as _
-from jinja2 import Undefined
-from markupsafe import Markup
 
 UNDEFINED = "–"
 
 
 def init_app(app: Flask) -> None:
-    """Make the filters known to the templates."""
-    for write in (figure, decimal, count, percent, dollars, money, ago, lasting, moment, pretty_json, data_value):
+    """Register the filters."""
+    for write in (figure, decimal, count, percent, dollars, money, ago, lasting, moment, pretty_json):
         app.jinja_env.filters[write.__name__] = write
 
 
 def figure(value: float | None) -> str:
-    """Write a figure with three decimals, an undefined one as a dash."""
+    """Write a figure with three decimals; None as a dash."""
     return UNDEFINED if value is None else str(format_decimal(value, "0.000")).replace("-", "−")
 
 
@@ -41,7 +39,7 @@ def percent(value: float | None) -> str:
 
 
 def dollars(value: float | None) -> str:
-    """Write an amount of US dollars; a small one with four decimals, so that it does not look like nothing."""
+    """Write an amount of US dollars. Small amounts have four decimals, because $0.00 would look free."""
     if value is None:
         return UNDEFINED
     if 0 < value < 0.0001:
@@ -55,7 +53,7 @@ def money(value: float | None, currency: str) -> str:
 
 
 def ago(value: datetime | None) -> str:
-    """Write how long ago a moment was, to the minute."""
+    """Write how long ago a time was, to the minute."""
     if value is None:
         return UNDEFINED
     passed = datetime.now(UTC) - value
@@ -65,12 +63,12 @@ def ago(value: datetime | None) -> str:
 
 
 def lasting(seconds: float) -> str:
-    """Write how long something lasts, roughly: seconds, minutes or hours."""
+    """Write an approximate duration in seconds, minutes or hours."""
     return str(dates.format_timedelta(max(1, round(seconds)), threshold=1.5, format="short", locale=get_locale()))
 
 
 def moment(value: datetime | None) -> str:
-    """Write a moment in full, in UTC."""
+    """Write a date and time in UTC."""
     return (
         UNDEFINED
         if value is None
@@ -79,16 +77,5 @@ def moment(value: datetime | None) -> str:
 
 
 def pretty_json(value: Any) -> str:
-    """Write JSON for people."""
+    """Write JSON with indentation."""
     return json.dumps(value, ensure_ascii=False, indent=2)
-
-
-def data_value(value: str | float | datetime | Undefined | None) -> Markup:
-    """Write the attribute that tells what stands behind a cell in full precision, for sorting and downloads; nothing is empty.
-
-    >>> print(data_value(2 / 3), data_value(None), data_value(datetime(2026, 5, 1, tzinfo=UTC)))
-    data-value="0.6666666666666666" data-value="" data-value="2026-05-01T00:00:00+00:00"
-    """
-    if value is None or isinstance(value, Undefined):
-        return Markup('data-value=""')
-    return Markup('data-value="{}"').format(value.isoformat() if isinstance(value, datetime) else value)

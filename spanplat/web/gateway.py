@@ -1,18 +1,15 @@
-"""The gateway between the HTTP server, which reads and writes asynchronously, and the application, which does not.
+"""Gateway between the asynchronous HTTP server (ASGI) and the synchronous application (WSGI).
 
-Requests of annotators at work are short and alike, and a crowd sends hundreds a second. Where nothing but SQLite is asked they are
-answered in the thread that reads them, one after the other, and nothing has to be handed over. With a thread for each, the threads of
-a process wait for its interpreter at every statement that asks the database; that took a third of the saves a second. What writes for
-long keeps that thread from everybody, so researchers' changes are short transactions.
+The event loop only receives and sends. The application may wait for a lock, a disk or another server; if it waited on the event loop,
+all requests would wait. So a thread answers each request. There are four thread pools: annotators and researchers have separate ones,
+and so have readers and writers. A transaction that holds the write lock for long thus delays other writers, but no reader.
 
-All other requests, some of which take long or wait for other servers, are answered in threads. Their bodies are read and their answers
-sent piece by piece, so that a large file is nowhere in memory as a whole.
+Bodies are received and answers are sent in pieces, so that a large file is never in memory as a whole.
 """
 
 import asyncio
 import contextlib
 import io
-import re
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -27,64 +24,60 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Message = dict[str, Any]
-"""An event of ASGI; its key ``type`` says which."""
+"""ASGI event; its key ``type`` names the kind."""
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-WORK = re.compile(r"/a/[^/]+(/items(/[0-9]+)?|/presence)?")
-"""Paths of annotators at work: their page, its items, what they save. To arrive, to draw a chart or to submit may take longer."""
-THREADS = 16
-"""Requests of others than annotators that one process answers at once; most wait for the database or the client."""
-ANNOTATORS_AT_ONCE = 8
-"""Requests of annotators that one process answers at once in threads."""
+READERS, WRITERS = 16, 8
+"""Number of requests of researchers that one process answers at once: requests that read, and requests that may write."""
+ANNOTATORS_READING, ANNOTATORS_WRITING = 8, 4
+"""Number of requests of annotators that one process answers at once. A request that waits for the write lock holds one or two database
+connections. With so few writers, readers always find a free connection (`Database` opens at most 32)."""
 SHORT_BODY = 256 * 1024
-"""Bytes that are kept of every body that comes."""
+"""Bytes of each body that are received before a thread starts."""
 PIECE = 64 * 1024
-"""Bytes of an answer that are sent at a time, at least, where more follow."""
+"""Least number of bytes that are sent at once, except at the end of an answer."""
 LONG_BODIES_AT_ONCE = 16
-"""Longer bodies of annotators that are received at the same time; the others wait unread."""
+"""Number of long bodies of annotators that are received at the same time; others wait unread."""
 LONG_BODY_SECONDS = 60.0
-"""How long one of them may take, from the moment it is read on; who sends more slowly keeps others waiting."""
+"""Time limit for one long body. A slow sender would block one of the few places above."""
 
 
 class Gateway:
     """ASGI application that answers with a WSGI application.
 
-    A body that is short, and every body of an annotator, has come whole before the application is asked: it may read it inside a
-    transaction, where nobody must wait for a slow connection. Longer bodies of others come while they are read, before a transaction
-    begins (`spanplat.web.session.transaction`): in one, their thread would wait for the event loop, and the loop perhaps for it.
+    Short bodies and all bodies of annotators are received completely before the application is called. The application may read them
+    inside a write transaction, and no transaction should wait for a slow connection. Long bodies of researchers are received while the
+    application reads them. It does so before a transaction begins (`spanplat.web.session.transaction`).
 
     Parameters
     ----------
     application
-        What answers.
-    asks_others
-        Whether answering annotators at work means to wait for other processes, such as PostgreSQL or Redis; SQLite works in the thread
-        that asks it.
+        The WSGI application.
     longest_body
-        Of an annotator's request, in bytes; a longer one is left to the application to refuse, and no more of it is read.
+        Maximum length of an annotator's body, in bytes. The gateway receives no more; the application refuses the request.
     long_body_seconds
-        How long an annotator's body that is not short may take; then the request is refused.
+        Time limit for a long body of an annotator; after it the request is refused.
     """
 
     def __init__(
         self,
         application: "WSGIApplication",
         *,
-        asks_others: bool,
         longest_body: int,
         long_body_seconds: float = LONG_BODY_SECONDS,
     ) -> None:
         self._application = application
-        self._asks_others = asks_others
         self._longest_body = longest_body
         self._long_body_seconds = long_body_seconds
-        self._threads = ThreadPoolExecutor(THREADS, "request")
-        self._annotators = ThreadPoolExecutor(ANNOTATORS_AT_ONCE, "annotator")
+        self._readers = ThreadPoolExecutor(READERS, "reader")
+        self._writers = ThreadPoolExecutor(WRITERS, "writer")
+        self._annotators_reading = ThreadPoolExecutor(ANNOTATORS_READING, "annotator-reading")
+        self._annotators_writing = ThreadPoolExecutor(ANNOTATORS_WRITING, "annotator-writing")
         self._long_bodies = asyncio.Semaphore(LONG_BODIES_AT_ONCE)
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Answer one request."""
         environ = _environ(scope)
         path: str = environ["PATH_INFO"]
         is_annotator = path.startswith(ANNOTATOR_PATHS)
@@ -97,17 +90,27 @@ class Gateway:
         except ConnectionResetError:
             return
         except TimeoutError:
-            await _send_whole(send, "408 Request Timeout", [], b"", closes=True)
+            await send(_start("408 Request Timeout", [], closes=True))
+            await send({"type": "http.response.body", "body": b""})
             return
-        if not self._asks_others and WORK.fullmatch(path):
-            await _answer_here(self._application, environ, body, send)
+        exchange = _Exchange(self._application, environ, body, send)
+        begun = body.take()
+        if is_annotator:  # nothing more is received, even of a body that is too long
+            environ["wsgi.input"] = io.BytesIO(begun)
         else:
-            threads = self._annotators if is_annotator else self._threads
-            await _Exchange(self._application, environ, body, send).run(threads)
+            environ["wsgi.input"] = io.BufferedReader(_Stream(begun, exchange.receive))
+        await exchange.run(self._threads_for(environ["REQUEST_METHOD"], path))
+
+    def _threads_for(self, method: str, path: str) -> ThreadPoolExecutor:
+        # A start link (/c/) assigns a seat, so it writes, although browsers follow links with GET.
+        reads = method in ("GET", "HEAD", "OPTIONS") and not path.startswith("/c/")
+        if path.startswith(ANNOTATOR_PATHS):
+            return self._annotators_reading if reads else self._annotators_writing
+        return self._readers if reads else self._writers
 
 
 class _Body:
-    """The body of a request, as far as it has come."""
+    """Body of a request, received in parts."""
 
     def __init__(self, environ: "WSGIEnvironment", receive: Receive) -> None:
         self._receive = receive
@@ -117,7 +120,7 @@ class _Body:
         self.has_more = self._length > 0 or "HTTP_TRANSFER_ENCODING" in environ
 
     async def read_ahead(self, most: int) -> None:
-        """Receive the body, unless it is longer than so many bytes; of one that does not say its length, receive no more than that."""
+        """Receive the body if it has at most ``most`` bytes. If its length is unknown, stop after that many bytes."""
         while self.has_more and max(self._length, self._received) <= most:
             part = await self.receive()
             self._parts.append(part)
@@ -129,7 +132,7 @@ class _Body:
         Raises
         ------
         ConnectionResetError
-            If the client is gone.
+            If the client closed the connection.
         """
         message = await self._receive()
         if message["type"] == "http.disconnect":
@@ -139,38 +142,21 @@ class _Body:
         return part
 
     def take(self) -> bytes:
-        """Return what was received ahead, and keep it no longer."""
+        """Return the parts received so far, and release them."""
         taken = b"".join(self._parts)
         self._parts.clear()
         return taken
 
 
-async def _answer_here(application: "WSGIApplication", environ: "WSGIEnvironment", body: _Body, send: Send) -> None:
-    """Answer in this thread a request whose body has come, and send the answer as a whole."""
-    environ["wsgi.input"] = io.BytesIO(body.take())
-    begun: list[tuple[str, list[tuple[str, str]]]] = []
-    answer: list[bytes] = []
-
-    def start_response(
-        status: str, headers: list[tuple[str, str]], _exc_info: object = None, /
-    ) -> Callable[[bytes], object]:
-        begun.append((status, headers))
-        return answer.append
-
-    chunks = application(environ, start_response)
-    with _closing(chunks):
-        answer.extend(chunks)
-    await _send_whole(send, *begun[-1], b"".join(answer), closes=body.has_more)
-
-
 class _GoneError(Exception):
-    """Nobody waits for the answer any more."""
+    """The client closed the connection during the answer."""
 
 
 class _Exchange:
-    """One request that is answered in a thread, while the event loop receives and sends for it.
+    """One request that a thread answers, while the event loop receives and sends.
 
-    Pieces of the answer are held back until there are many bytes, or the end: most answers then need no waiting for the event loop.
+    Chunks of the answer are collected up to `PIECE` bytes. A short answer is sent as a whole at the end, and its thread never waits
+    for the event loop.
     """
 
     def __init__(self, application: "WSGIApplication", environ: "WSGIEnvironment", body: _Body, send: Send) -> None:
@@ -184,8 +170,9 @@ class _Exchange:
         self._is_gone = False
 
     async def run(self, threads: ThreadPoolExecutor) -> None:
-        """Answer the request."""
+        """Answer the request in one of these threads."""
         try:
+            # The last piece is sent after the thread is free again: a slow client then occupies no thread.
             last = await self._loop.run_in_executor(threads, self._answer)
             await self._pass_on(last, is_last=True)
         except _GoneError:
@@ -195,8 +182,7 @@ class _Exchange:
                 self._watch.cancel()
 
     def _answer(self) -> bytes:
-        """Have the application answer; all of the answer but the last bytes is sent, and those are returned."""
-        self._environ["wsgi.input"] = io.BufferedReader(_Stream(self._body.take(), self._receive))
+        """Call the application, send all but the last piece of its answer, and return the last piece."""
         chunks = self._application(self._environ, self._start_response)
         with _closing(chunks):
             for chunk in chunks:
@@ -206,12 +192,14 @@ class _Exchange:
     def _start_response(
         self, status: str, headers: list[tuple[str, str]], _exc_info: object = None, /
     ) -> Callable[[bytes], object]:
+        # Kept until the first bytes are sent: until then an error handler may replace the status and headers (PEP 3333).
         self._beginning = status, headers
         return self._hold
 
-    def _receive(self) -> bytes:
-        """Return the next part of the body; nothing at its end."""
+    def receive(self) -> bytes:
+        """Return the next part of the body; empty at its end. The answering thread calls this."""
         part = b""
+        # ASGI allows empty parts in the middle of a body, but an empty read means its end.
         while not part and self._body.has_more:
             part = self._wait_for(self._body.receive())
         return part
@@ -231,23 +219,24 @@ class _Exchange:
             await self._send(_start(*self._beginning, closes=self._body.has_more))
             self._beginning = None
         await self._send({"type": "http.response.body", "body": chunk, "more_body": not is_last})
+        # Only a long answer needs the watch: it makes the thread stop early.
         if self._watch is None and not is_last:
             self._watch = self._loop.create_task(self._watch_for_leaving())
 
     async def _watch_for_leaving(self) -> None:
-        """Note when the client is gone, for sending does not tell; what it still sends is of no use once it is being answered."""
+        """Note when the client is gone. Sending raises no error then, so receive until the end; what still arrives is dropped."""
         with contextlib.suppress(ConnectionResetError):
             while True:
                 await self._body.receive()
         self._is_gone = True
 
     def _wait_for(self, work: Coroutine[Any, Any, T]) -> T:
-        """Have the event loop do something for this thread."""
+        """Run a coroutine on the event loop and return its result to this thread."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
 
 class _Stream(io.RawIOBase):
-    """A body that is received while it is read."""
+    """File object of a body that is received while it is read."""
 
     def __init__(self, begun: bytes, receive: Callable[[], bytes]) -> None:
         self._part = memoryview(begun)
@@ -257,7 +246,7 @@ class _Stream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer as far as the next part does; 0 at the end."""
+        """Copy bytes of the next part into the buffer and return their number; 0 at the end."""
         if not self._part:
             self._part = memoryview(self._receive())
         count = min(len(buffer), len(self._part))
@@ -266,15 +255,12 @@ class _Stream(io.RawIOBase):
         return count
 
 
-async def _send_whole(
-    send: Send, status: str, headers: Iterable[tuple[str, str]], body: bytes, *, closes: bool
-) -> None:
-    await send(_start(status, headers, closes=closes))
-    await send({"type": "http.response.body", "body": body})
-
-
 def _start(status: str, headers: Iterable[tuple[str, str]], *, closes: bool) -> Message:
-    """Begin an answer; where a body is left unread, the connection ends with it, for the rest would have to be read first."""
+    """Return the event that begins an answer.
+
+    With ``closes`` the connection ends after the answer. This is necessary if the body was not read to its end: otherwise the rest
+    would have to be received before the next request.
+    """
     encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
     if closes:
         encoded.append((b"connection", b"close"))
@@ -282,15 +268,17 @@ def _start(status: str, headers: Iterable[tuple[str, str]], *, closes: bool) -> 
 
 
 def _environ(scope: Mapping[str, Any]) -> "WSGIEnvironment":
-    """Return what WSGI tells of a request (PEP 3333), without its body.
+    """Return the WSGI environment of a request (PEP 3333), without its body.
 
-    A header with an underscore in its name is left out: it could not be told from one with a hyphen, such as a proxy adds.
+    Headers with an underscore in their names are left out. WSGI names them like headers with a hyphen, so that a client could forge a
+    header that only the proxy may set.
     """
     server, port = scope.get("server") or ("", None)
     client, client_port = scope.get("client") or ("", None)
     environ: WSGIEnvironment = {
         "REQUEST_METHOD": scope["method"],
         "SCRIPT_NAME": "",
+        # PEP 3333 wants the bytes as Latin-1 characters; the server's own `path` is decoded as UTF-8.
         "PATH_INFO": unquote_to_bytes(scope["raw_path"]).decode("latin-1"),
         "QUERY_STRING": scope["query_string"].decode("latin-1"),
         "SERVER_NAME": server,
@@ -301,7 +289,7 @@ def _environ(scope: Mapping[str, Any]) -> "WSGIEnvironment":
         "wsgi.version": (1, 0),
         "wsgi.url_scheme": scope["scheme"],
         "wsgi.errors": sys.stderr,
-        "wsgi.input_terminated": True,
+        "wsgi.input_terminated": True,  # the stream ends by itself, also for chunked bodies without a length
         "wsgi.multithread": True,
         "wsgi.multiprocess": True,
         "wsgi.run_once": False,
@@ -312,13 +300,14 @@ def _environ(scope: Mapping[str, Any]) -> "WSGIEnvironment":
         name, value = raw_name.decode("latin-1").upper().replace("-", "_"), raw_value.decode("latin-1")
         if name not in ("CONTENT_TYPE", "CONTENT_LENGTH"):
             name = f"HTTP_{name}"
+        # Repeated headers are one list with commas (RFC 9110, section 5.3).
         environ[name] = f"{environ[name]},{value}" if name in environ else value
     return environ
 
 
 @contextlib.contextmanager
 def _closing(chunks: object) -> Iterator[None]:
-    """Tell the application, where it wants to know, that its answer was sent."""
+    """Call the answer's ``close`` at the end, if it has one (PEP 3333)."""
     try:
         yield
     finally:

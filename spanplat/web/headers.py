@@ -1,4 +1,4 @@
-"""Security headers of every response, and sessions that stay away from the annotator's addresses."""
+"""Security headers of every response, and session cookies for staff only."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ from secure.headers import (
 from werkzeug.wrappers import Response
 
 ANNOTATOR_PATHS = ("/a/", "/c/")
-"""There the token in the address is the only credential: no cookie is set, and no referrer tells the token to anybody."""
+"""Addresses of annotators. The token in the address is the only credential: no cookie is set, and no referrer reveals the token."""
 
 ONE_YEAR = 365 * 24 * 3600
 
@@ -27,18 +27,19 @@ class StaffSessionInterface(SecureCookieSessionInterface):
     """Signed cookies for staff; none for annotators."""
 
     def open_session(self, app: Flask, request: Request) -> SecureCookieSession | None:
-        """Open the session, one that refuses to be written on the annotator's addresses."""
+        """Open the session; on annotators' addresses it is a session that cannot be changed."""
         if request.path.startswith(ANNOTATOR_PATHS):
             return NullSession()
         return super().open_session(app, request)
 
     def get_cookie_secure(self, app: Flask) -> bool:
-        """Mark the cookie for encrypted connections only, whenever it is sent over one."""
+        """Mark the cookie as secure if the request is encrypted, even where the settings do not say so."""
         return request.is_secure or super().get_cookie_secure(app)
 
 
 def init_app(app: Flask) -> None:
     """Send the headers with every response."""
+    # Built once: they are the same for all requests, except on pages with images or frames of other hosts.
     staff, annotator = (
         list(_headers(referrer).headers.items())
         for referrer in (ReferrerPolicy().same_origin(), ReferrerPolicy().no_referrer())
@@ -50,16 +51,16 @@ def init_app(app: Flask) -> None:
         if images or frames:
             policy = _content_policy([f"https://{host}" for host in images], frames)
             response.headers[policy.header_name] = policy.header_value
-        if frames:  # the older header knows no hosts
+        if frames:  # X-Frame-Options cannot name hosts; the content policy does
             del response.headers["X-Frame-Options"]
         if request.is_secure:
             hsts = StrictTransportSecurity().max_age(ONE_YEAR).include_subdomains()
             response.headers[hsts.header_name] = hsts.header_value
         if response.mimetype == "application/json" and "Content-Disposition" not in response.headers:
-            # Data for programs: who opens the address in a browser gets a file, never a page.
+            # JSON is for programs. A browser that opens the address must save it and never show it as a page.
             response.headers.set("Content-Disposition", "attachment", filename=_file_name(request.path))
         if "Cache-Control" not in response.headers:
-            # Going back shows what a browser kept, without asking: an annotator would meet a form that was sent already.
+            # Browsers may show a stored page without a request after "back": an annotator would see a form that was already sent.
             is_annotator = request.path.startswith(ANNOTATOR_PATHS)
             response.headers["Cache-Control"] = "no-store" if is_annotator else "private, no-cache"
         return response
@@ -68,12 +69,12 @@ def init_app(app: Flask) -> None:
 
 
 def allow_images(hosts: Sequence[str]) -> None:
-    """Let the page that answers the current request load images from these hosts too, over HTTPS."""
+    """Allow the page of the current request to load images from these hosts too, over HTTPS."""
     g.image_hosts = tuple(hosts)
 
 
 def allow_frames(origins: Sequence[str]) -> None:
-    """Let these origins, and no others, show the page that answers the current request in a frame, and let its forms lead there."""
+    """Allow only these origins to show the page of the current request in a frame, and allow its forms to be sent to them."""
     g.frame_origins = tuple(origins)
 
 

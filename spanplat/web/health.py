@@ -1,4 +1,4 @@
-"""Whether this process can serve: for load balancers and supervisors."""
+"""Health check for load balancers and supervisors."""
 
 from flask import Blueprint, Response, jsonify
 from sqlalchemy import text
@@ -12,6 +12,6 @@ blueprint = Blueprint("health", __name__)
 @blueprint.get("/healthz")
 @policy("public")
 def healthz() -> Response:
-    """Answer 200 when the database answers, else 503."""
+    """Answer 200 if the database answers, else 503."""
     reading().execute(text("SELECT 1"))
     return jsonify(status="ok")

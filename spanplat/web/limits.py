@@ -1,4 +1,4 @@
-"""How often somebody may try what could be guessed, or costs the server time."""
+"""Rate limits for requests that guess a secret, change something or cost much time."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -10,29 +10,30 @@ from flask_login import current_user
 from limits import RateLimitItem, RateLimitItemPerMinute, parse_many
 from werkzeug.wrappers import Response
 
-from spanplat.errors import TooMany, say
+from spanplat.errors import TooMany, user_message
 from spanplat.settings import Settings
-from spanplat.web.counts import Counts
+from spanplat.web.counts import SharedCounts
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 MOST_CHANGES = "600 per minute"
-"""Of one kind, by one account or one annotator: more than people make by hand, and less than harms others."""
+"""Limit of changes of one kind by one account or annotator. People make fewer by hand, and the server bears so many."""
 
 
 def init_app(app: Flask, settings: Settings) -> None:
-    """Count the changes that everybody makes, and let the views below count more."""
+    """Count the changes of each user, and prepare the counts for the decorators below."""
+    # A setting of the app, so that tests can reach the limit with few requests.
     app.config.setdefault("SPANPLAT_MOST_CHANGES", MOST_CHANGES)
-    app.extensions["spanplat_counts"] = Counts(settings.redis_url)
+    app.extensions["spanplat_counts"] = SharedCounts(settings.redis)
     app.before_request(_count_change)
 
 
 def remote_network() -> str:
-    """Return from where somebody asks: an IPv4 address, or the network of an IPv6 address, since one household has 2⁶⁴ of those."""
+    """Return the client's IPv4 address, or the /64 network of its IPv6 address, because one household has 2⁶⁴ of those."""
     try:
         address = ip_address((request.remote_addr or "").partition("%")[0])
-    except ValueError:  # a socket of this machine
+    except ValueError:  # a Unix socket has no address
         return request.remote_addr or ""
     if not isinstance(address, IPv6Address):
         return str(address)
@@ -50,7 +51,7 @@ def limit_codes(view: Callable[P, Any]) -> Callable[P, Response]:
 
 
 def limit_strength(view: Callable[P, R]) -> Callable[P, R]:
-    """Allow as many estimates of a password's strength from one address as quick typing needs."""
+    """Allow 120 estimates of a password's strength a minute from one address; the form asks while somebody types."""
 
     @functools.wraps(view)
     def limited(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -61,24 +62,26 @@ def limit_strength(view: Callable[P, R]) -> Callable[P, R]:
 
 
 def limit_arrivals() -> None:
-    """Count somebody who would come in for the first time by a link that everybody has.
+    """Count the arrival of a new annotator by a public link.
 
     Raises
     ------
     TooMany
-        If more came from the same network within a minute than `Settings.arrivals_per_minute` lets in.
+        If more than `Settings.arrivals_per_minute` came from the same network within a minute.
     """
     settings: Settings = current_app.extensions["spanplat_settings"]
     limit, who = RateLimitItemPerMinute(settings.arrivals_per_minute), f"arrivals:{remote_network()}"
     if not _counts().add(limit, who):
         raise TooMany(
-            say("very many people are coming in from your network just now; please open the link again in a minute"),
+            user_message(
+                "very many people are coming in from your network just now; please open the link again in a minute"
+            ),
             retry_after=_counts().seconds_left(limit, who),
         )
 
 
-def _counts() -> Counts:
-    counts: Counts = current_app.extensions["spanplat_counts"]
+def _counts() -> SharedCounts:
+    counts: SharedCounts = current_app.extensions["spanplat_counts"]
     return counts
 
 
@@ -88,7 +91,7 @@ def _rules(text: str) -> Sequence[RateLimitItem]:
 
 
 def _count_change() -> None:
-    """Count a change of one kind; what only looks is not counted."""
+    """Count a request that may change something; reading is not limited."""
     if request.method not in ("GET", "HEAD", "OPTIONS") and request.endpoint is not None:
         _count(current_app.config["SPANPLAT_MOST_CHANGES"], _who())
 
@@ -101,11 +104,12 @@ def _count(rules: str, who: str) -> None:
 
 
 def _limit_failures(view: Callable[P, Any], *rules: tuple[str, Callable[[], str]]) -> Callable[P, Response]:
-    """Refuse a view to whoever failed too often: it raises then, or answers with 422."""
+    """Refuse a view after too many failures. A failure is an exception or an answer with status 422."""
 
     @functools.wraps(view)
     def limited(*args: P.args, **kwargs: P.kwargs) -> Response:
         counted = [(limit, (request.endpoint or "", who())) for text, who in rules for limit in _rules(text)]
+        # Tested first and counted afterwards, because a success must not use up the limit.
         for limit, what in counted:
             if not _counts().has_room(limit, *what):
                 raise _refusal(limit, what)
@@ -127,7 +131,7 @@ def _refusal(limit: RateLimitItem, what: tuple[str, ...]) -> TooMany:
 
 
 def _who() -> str:
-    """Who asks: the bearer of an address with a token, whoever is signed in, or somebody at an address."""
+    """Return who sends the request: the annotator's token, the signed-in user or the network."""
     token = (request.view_args or {}).get("token")
     if token is not None and request.path.startswith("/a/"):
         return f"work:{token}"
@@ -135,7 +139,7 @@ def _who() -> str:
 
 
 def _account() -> str:
-    """Whose password is tried: at signing in anybody's, whoever is signed in; everywhere else one's own."""
+    """Return the account whose password is tried: the one in the sign-in form, elsewhere the user's own."""
     is_own = request.endpoint != "accounts.sign_in"
     email: str = current_user.email if is_own else request.form.get("email", "")
     return "account:" + email.strip().lower()

@@ -1,6 +1,6 @@
-"""The language of a page: the best of those there are translations for; strings in the code are English.
+"""Language of a page. Strings in the code are English.
 
-Annotators' pages are translated, each speaks the language of its campaign. Researchers' pages are English.
+Annotators' pages are translated and use the language of their campaign. Researchers' pages are English.
 """
 
 from contextlib import AbstractContextManager
@@ -10,7 +10,7 @@ from flask import request
 from flask_babel import force_locale, gettext
 
 from spanplat import paths
-from spanplat.errors import Saying
+from spanplat.errors import UserMessage
 
 SOURCE_LANGUAGE = "en"
 
@@ -23,27 +23,28 @@ def available() -> tuple[str, ...]:
 
 
 def choose() -> str:
-    """Choose the language of this request by what the browser prefers."""
+    """Return the available language that the browser prefers."""
     return request.accept_languages.best_match(available()) or SOURCE_LANGUAGE
 
 
 def of_request() -> str:
-    """Return the language of a page for which no campaign decides."""
+    """Return the language of a request before its campaign is known."""
     return choose() if request.blueprint == "annotator" else SOURCE_LANGUAGE
 
 
 def speaking(language: str) -> AbstractContextManager[None]:
-    """Say everything in the block in a language, given as pages name it: ``pt-BR``."""
+    """Use a language within a ``with`` block. It is a language tag of HTML: ``pt-BR``."""
+    # Babel writes pt_BR where HTML writes pt-BR.
     spoken: AbstractContextManager[None] = force_locale(language.replace("-", "_"))
     return spoken
 
 
-def translate(saying: Saying) -> str:
-    """Say a sentence of a service in the language of the page."""
-    return str(gettext(saying.template, **saying.values))
+def translate(message: UserMessage) -> str:
+    """Translate a message of a service into the language of the page."""
+    return str(gettext(message.template, **message.values))
 
 
-def sentence(saying: Saying) -> str:
-    """Say a sentence of a service as one that stands by itself."""
-    said = translate(saying)
+def sentence(message: UserMessage) -> str:
+    """Translate a message and write it as a full sentence, with a capital letter and a full stop."""
+    said = translate(message)
     return f"{said[:1].upper()}{said[1:]}{'' if said.endswith(('.', '!', '?')) else '.'}"

@@ -1,10 +1,13 @@
-"""What states and kinds are called on the pages."""
+"""Names of states and kinds on the pages."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from flask import Flask
 from flask_babel import lazy_gettext as _
+
+from spanplat.platforms import PLATFORMS
+from spanplat.schemas.checks import CHECK_KINDS
 
 KINDS: Mapping[str, Any] = {
     "human": _("People"),
@@ -80,7 +83,7 @@ PLACEMENT_RULES: Mapping[str, Any] = {
 
 
 def rule_name(rule: str) -> str:
-    """Name the rule that placed a quote: how it was found, and how its place was chosen."""
+    """Return the name of the rule that placed a quote: how it was found, and how its place was chosen."""
     return ", ".join(str(PLACEMENT_RULES.get(part, part)) for part in rule.split(", "))
 
 
@@ -96,14 +99,7 @@ OUTCOMES: Mapping[str, Any] = {
     "entered": _("came in"),
 }
 
-CHECK_KINDS: Mapping[str, Any] = {
-    "must_mark": _("must mark"),
-    "must_abstain": _("must abstain"),
-    "gold": _("gold"),
-    "known_answer": _("known answer"),
-    "instructed": _("instructed question"),
-    "min_seconds": _("least time"),
-}
+CHECK_NAMES: Mapping[str, str] = {kind.kind(): kind.kind_title for kind in CHECK_KINDS}
 
 CONSEQUENCES: Mapping[str, Any] = {
     "": _("not stated"),
@@ -120,36 +116,25 @@ WEIGHTS: Mapping[str, Any] = {
     "advise": _("advice"),
 }
 
-SERVICES: Mapping[str, Any] = {
-    "prolific": "Prolific",
-    "mturk": "MTurk",
-    "direct": _("direct links"),
-    "other": _("another platform"),
-    "model": _("a model"),
-}
+SERVICES: Mapping[str, Any] = {platform.name: platform.title for platform in PLATFORMS} | {"model": _("a model")}
 
 
 def service_name(source: str) -> str:
-    """Name where an annotator comes from."""
+    """Return the name of the platform that an annotator comes from."""
     return str(SERVICES.get(source, source))
 
 
-CHECK_PARTS: Mapping[str, Any] = {
-    "marked": _("Marked anything"),
-    "region_marked": _("Marked the place"),
-    "category_right": _("Right category"),
-    "abstained": _("Abstained"),
-}
+CHECK_PARTS: Mapping[str, str] = {part: title for kind in CHECK_KINDS for part, title in kind.parts.items()}
 
 
 def init_app(app: Flask) -> None:
-    """Make the names known to the templates."""
+    """Give the names to the templates."""
     app.jinja_env.globals.update(
         kind_name=KINDS.__getitem__,
         status_name=CAMPAIGN_STATES.__getitem__,
         seat_name=SEAT_STATES.__getitem__,
         outcome_name=OUTCOMES.__getitem__,
-        check_kind_name=CHECK_KINDS.get,
+        check_kind_name=CHECK_NAMES.get,
         consequence_name=CONSEQUENCES.__getitem__,
         weight_name=WEIGHTS.__getitem__,
         check_part_name=CHECK_PARTS.__getitem__,

@@ -1,4 +1,4 @@
-"""Who may use a route: every view declares it, one place enforces it.
+"""Access control: each view declares who may use it, and this module enforces it.
 
 >>> @policy("researcher")
 ... def close_campaign(slug): ...
@@ -16,7 +16,7 @@ from werkzeug.wrappers import Response
 
 from spanplat.errors import NotAllowed
 from spanplat.models import Role, Scope
-from spanplat.services.second_factor import has_second_factor
+from spanplat.services.accounts.second_factor import has_second_factor
 from spanplat.settings import Settings
 from spanplat.web.representation import is_htmx, wants_json
 from spanplat.web.session import reading
@@ -25,11 +25,11 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 
 class Access(StrEnum):
-    """Who may use a route."""
+    """Group of users who may use a route."""
 
     PUBLIC = "public"
     ANNOTATOR_TOKEN = "annotator-token"  # noqa: S105
-    """Whoever knows the unguessable token in the address; the view looks it up."""
+    """Everybody who knows the unguessable token in the address; the view looks it up."""
     VIEWER = "viewer"
     RESEARCHER = "researcher"
     ADMIN = "admin"
@@ -64,12 +64,12 @@ def init_app(app: Flask) -> None:
 
 
 def require_declared(app: Flask) -> None:
-    """Refuse to start while a route does not say who may use it.
+    """Check at start-up that each route declares who may use it.
 
     Raises
     ------
     RuntimeError
-        If a view has no policy, or promises a token that its address does not contain.
+        If a view has no policy, or if it declares a token that its address does not contain.
     """
     for rule in app.url_map.iter_rules():
         access = access_of(app, rule.endpoint)
@@ -82,13 +82,13 @@ def require_declared(app: Flask) -> None:
 
 
 def may(access: str) -> bool:
-    """Tell whether the signed-in user may use what is declared for this role; templates ask it before they show a button."""
+    """Return whether the signed-in user has at least this role. Templates use it to hide buttons."""
     return bool(current_user.is_authenticated) and _RANK[Role(current_user.role)] >= _RANK[Role(access)]
 
 
 def _enforce() -> Response | None:
     if request.endpoint is None:
-        return None  # no such address: the router answers
+        return None  # no such address: Flask answers 404
     access = access_of(current_app, request.endpoint)
     if access in (Access.PUBLIC, Access.ANNOTATOR_TOKEN):
         return None
@@ -108,13 +108,14 @@ def _enforce() -> Response | None:
 
 
 def is_second_factor_required() -> bool:
-    """Tell whether whoever is signed in must have a second factor."""
+    """Return whether the signed-in user must have a second factor."""
     settings: Settings = current_app.extensions["spanplat_settings"]
     return settings.require_second_factor and current_user.role == Role.ADMIN
 
 
 def ask_for_second_factor() -> Response | None:
-    """Lead to setting a second factor up whoever must have one and has none."""
+    """Redirect users who must set up a second factor and have none; return None for others."""
+    # These pages set it up: without the exception they would redirect to themselves.
     if request.blueprint in ("account", "second_factor") or not is_second_factor_required():
         return None
     if has_second_factor(reading(), current_user.id):
@@ -122,10 +123,12 @@ def ask_for_second_factor() -> Response | None:
     if current_user.scope is not None or wants_json():
         raise NotAllowed(_("administrators need a second factor here; sign in and set it up on your account's page"))
     address = url_for("second_factor.show")
+    # htmx would follow a redirect silently and put the whole page into a fragment. HX-Redirect makes the browser go there.
     return Response(status=403, headers={"HX-Redirect": address}) if is_htmx() else redirect(address, 303)
 
 
 def _ask_to_sign_in() -> Response:
+    # Only a page can be shown again after signing in, not a form that was sent or a fragment.
     wanted = request.full_path.rstrip("?") if request.method == "GET" and not is_htmx() else None
     address = url_for("overview.index", next=wanted)
     if is_htmx():

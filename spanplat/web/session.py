@@ -1,7 +1,7 @@
-"""The database behind a request: one snapshot to read from, opened when first asked for, and transactions to write in.
+"""Database sessions of a request: one read snapshot, opened at its first use, and write transactions.
 
-Routes open their write transaction themselves, after they have read and validated, so that nobody waits for the write lock while a
-request body is parsed.
+Routes open their write transaction themselves, after they have read and validated the input. So no request holds the write lock
+while it parses a body.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from spanplat.db import Database
 
 
 def init_app(app: Flask, database: Database) -> None:
-    """Attach the database to the app and close each request's snapshot when the request ends."""
+    """Attach the database to the app, and close the snapshot at the end of each request."""
     app.extensions["spanplat_database"] = database
     app.teardown_request(_close_reading)
 
@@ -27,7 +27,7 @@ def database() -> Database:
 
 
 def reading() -> Session:
-    """Return the request's read session: one consistent snapshot, shared by everything the request reads."""
+    """Return the read session of the request: one consistent snapshot for all its queries."""
     if "reading_session" not in g:
         g.reading_stack = contextlib.ExitStack()
         g.reading_session = g.reading_stack.enter_context(database().reading())
@@ -36,14 +36,14 @@ def reading() -> Session:
 
 
 def forget_snapshot() -> None:
-    """Let the rest of the request read what was committed meanwhile."""
+    """Close the snapshot, so that later reads of the request see what was committed meanwhile."""
     _close_reading(None)
 
 
 def try_out() -> Session:
-    """Let the rest of the request write to a session, and read from it what it wrote; nothing of it is stored.
+    """Return a session that the rest of the request can write to and read from; it is rolled back at the end.
 
-    Others wait with their writing until the request ends, so read and validate first.
+    Other writers wait until the request ends, so read and validate first.
     """
     _read_form()
     forget_snapshot()
@@ -55,7 +55,7 @@ def try_out() -> Session:
 
 @contextlib.contextmanager
 def transaction() -> Iterator[Session]:
-    """Return a write transaction of whoever is signed in: commits when its block ends, rolls back when it raises.
+    """Return a write transaction of the signed-in user. It commits at the end of its block and rolls back if the block raises.
 
     >>> def open_campaign(slug):
     ...     with transaction() as session:
@@ -69,13 +69,13 @@ def transaction() -> Iterator[Session]:
 
 
 def actor() -> str:
-    """Return who acts, as the audit log keeps it."""
+    """Return the name of the acting user for the audit log."""
     return f"user:{current_user.id}" if current_user.is_authenticated else "visitor"
 
 
 def _read_form() -> None:
-    """Read what is sent before others have to wait: a route may look at it for the first time while it writes."""
-    request.form  # noqa: B018 - parsed when first asked for
+    """Receive and parse the form before the write lock is taken: a route may use it for the first time within its transaction."""
+    request.form  # noqa: B018 - the attribute is parsed at its first use
 
 
 def _close_reading(_error: BaseException | None) -> None:

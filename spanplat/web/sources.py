@@ -1,4 +1,4 @@
-"""Sources in pages: rendered in the words of the page's language, with their charts at addresses of their own."""
+"""Rendering of sources in pages, with headings in the page's language and addresses for their charts."""
 
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -19,17 +19,17 @@ from spanplat.web.locale import SOURCE_LANGUAGE, speaking
 
 
 def source_settings(definition: CampaignDefinition | None) -> SourceSettings:
-    """Return how a campaign shows its sources; without a campaign, each is shown by its shape."""
+    """Return the campaign's settings for sources; without a campaign the defaults, which guess the kind from the data."""
     return definition.data.source if definition is not None and definition.data else SourceSettings()
 
 
 def shown_as(definitions: Iterable[CampaignDefinition]) -> CampaignDefinition | None:
-    """Return the definition that says how sources are shown where several campaigns meet: the first that says anything about it."""
+    """Return the first definition with its own settings for sources, for pages that show several campaigns."""
     return next((one for one in definitions if source_settings(one) != SourceSettings()), None)
 
 
 def rendered(definition: CampaignDefinition | None, source: Any, language: str) -> RenderedSource | None:
-    """Render a source as its campaign says, and let the page that is being made load the images that the campaign allows."""
+    """Render a source with the campaign's settings, and allow the current page to load the images of the campaign's hosts."""
     settings = source_settings(definition)
     allow_images(settings.image_hosts)
     return render_source(source, settings, _words(language))
@@ -37,7 +37,7 @@ def rendered(definition: CampaignDefinition | None, source: Any, language: str) 
 
 @cache
 def _words(language: str) -> Words:
-    """Return the words of a language; looked up once, because that took longer than to render a small source."""
+    """Return the headings in a language. They are cached: the look-up took longer than rendering a small source."""
     with speaking(language):
         return Words(
             subject=_("Subject"),
@@ -51,13 +51,13 @@ def _words(language: str) -> Words:
 
 
 def html_of(definition: CampaignDefinition | None, source: Any, language: str = SOURCE_LANGUAGE) -> Markup | None:
-    """Return the HTML of a source alone, with its headings in a language; None when there is no source."""
+    """Return the HTML of a source; None if there is no source."""
     shown = rendered(definition, source, language)
     return None if shown is None else shown.html
 
 
 def item_source_html(definition: CampaignDefinition, item: Mapping[str, Any], language: str) -> Markup | None:
-    """Return the HTML of an item's source, without the field that stands apart because it is marked; None when there is no source."""
+    """Return the HTML of an item's source, without the field that annotators mark; None if there is no source."""
     source, marked = item["source"], item["source_text"]
     if source is None or marked is None:
         return html_of(definition, source, language)
@@ -65,7 +65,7 @@ def item_source_html(definition: CampaignDefinition, item: Mapping[str, Any], la
 
 
 def chart_of(definition: CampaignDefinition | None, source: Any, number: int) -> Response:
-    """Draw the chart that stands at ``data-chart="number"`` in the rendered source.
+    """Draw the chart with ``data-chart="number"`` in the rendered source.
 
     Raises
     ------

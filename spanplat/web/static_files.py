@@ -1,7 +1,7 @@
-"""Static files: one digest over the whole tree in every address, compressed once, cached by browsers for ever.
+"""Static files: compressed once, and cached by browsers for ever under an address with the digest of all files.
 
-The digest stands in front of the path (``/static/<digest>/js/…``), so that modules import one another relatively and still change
-their address together. Stylesheets that others import (``@import "./tokens.css";``) are put into them.
+The digest comes before the path (``/static/<digest>/js/…``). So modules can import each other by relative paths, and all addresses
+change together. An imported stylesheet (``@import "./tokens.css";``) is copied into the one that imports it.
 """
 
 import hashlib
@@ -21,14 +21,14 @@ _CSS_IMPORT = re.compile(r'^@import "\./(?P<path>[^"]+)";$', re.MULTILINE)
 
 
 def init_app(app: Flask, source: Path, cache: Path) -> None:
-    """Serve the files under ``source``, prepared in ``cache``, and give templates ``static_url``.
+    """Serve the files under ``source`` and give ``static_url`` to the templates.
 
     Parameters
     ----------
     source
         Folder of the static files.
     cache
-        Folder for compressed copies; made when missing, filled only when the files changed.
+        Folder for compressed copies. It is created if it is missing, and filled only if the files changed.
     """
     digest = tree_digest(source)
     folder = _prepare(source, cache, digest)
@@ -37,8 +37,9 @@ def init_app(app: Flask, source: Path, cache: Path) -> None:
         app.wsgi_app,
         root=folder,
         prefix=prefix,
-        allow_all_origins=False,
+        allow_all_origins=False,  # WhiteNoise would send `Access-Control-Allow-Origin: *`
         immutable_file_test=lambda _path, _url: True,
+        # WhiteNoise answers before Flask, so the headers of `spanplat.web.headers` do not reach these files.
         add_headers_function=lambda headers, _path, _url: headers.add_header("X-Content-Type-Options", "nosniff"),
     )
 
@@ -51,28 +52,30 @@ def init_app(app: Flask, source: Path, cache: Path) -> None:
 
 
 def tree_digest(folder: Path) -> str:
-    """Digest the names and contents of all files of a folder, in order of their names."""
+    """Return a digest of the names and contents of all files of a folder, in order of their names."""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = path.relative_to(folder).as_posix().encode()
         content = path.read_bytes()
+        # With the lengths, no two different trees give the same bytes.
         digest.update(b"%d %b %d " % (len(name), name, len(content)))
         digest.update(content)
     return digest.hexdigest()[:16]
 
 
 def _with_imports(stylesheet: Path) -> str:
-    """Return a stylesheet with those it imports in their places, so that a page asks for one file."""
+    """Return a stylesheet with its imports replaced by their contents, so that a page requests one file."""
     text = stylesheet.read_text("utf-8")
     return _CSS_IMPORT.sub(lambda found: _with_imports(stylesheet.parent / found["path"]), text)
 
 
 def _prepare(source: Path, cache: Path, digest: str) -> Path:
-    """Copy and compress the tree unless that was done; several processes may do so at once, the first to rename wins."""
+    """Copy and compress the tree, unless a copy exists. Several processes may do so at once; the first to rename its copy wins."""
     folder = cache / digest
     if folder.is_dir():
         return folder
     cache.mkdir(parents=True, exist_ok=True)
+    # Inside the cache, because a rename must stay within one file system.
     with tempfile.TemporaryDirectory(dir=cache, prefix="new-") as temporary:
         build = Path(temporary) / digest
         shutil.copytree(source, build)
@@ -85,15 +88,15 @@ def _prepare(source: Path, cache: Path, digest: str) -> Path:
         try:
             build.rename(folder)
         except OSError:
-            if not folder.is_dir():
+            if not folder.is_dir():  # the error is another one than "another process was first"
                 raise
-    os.utime(folder)  # the copy has the source's times; here its age counts
+    os.utime(folder)  # copytree keeps the times of the source, but old builds are found by their age
     _forget_old_builds(cache, folder)
     return folder
 
 
 def _forget_old_builds(cache: Path, current: Path) -> None:
-    """Remove all but the newest builds; a running older server may still need the one before."""
+    """Remove all but the newest builds. A server of an older version may still run and need its own."""
     builds = sorted(
         (path for path in cache.iterdir() if path != current and not path.name.startswith("new-")),
         key=lambda path: path.stat().st_mtime,

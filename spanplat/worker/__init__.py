@@ -1,1 +1,1 @@
-"""The background worker: takes jobs from the queue and performs them."""
+"""Background worker. It takes jobs from the queue and performs them."""

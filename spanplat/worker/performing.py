@@ -1,4 +1,4 @@
-"""Performing one job: claim the row, run its handler while a heartbeat tells that we live, and record how it ended."""
+"""Performing of one job: claim its row, run its handler with a heartbeat in the background, and record the outcome."""
 
 import contextlib
 import logging
@@ -11,46 +11,47 @@ from sqlalchemy.exc import OperationalError
 
 from spanplat.db import Database
 from spanplat.errors import SpanplatError
-from spanplat.services import jobs
-from spanplat.services.importing.progress import OnProgress
+from spanplat.services.background import jobs
+from spanplat.services.background.progress import OnProgress
 
 HEARTBEAT_SECONDS = 15.0
+"""Pause between two heartbeats. It is a quarter of `jobs.STALE_AFTER`, so that a few may fail."""
 
 logger = logging.getLogger(__name__)
 
 
 class WorkerStopping(Exception):
-    """Raised in a handler, at its next report of progress, when the worker stops."""
+    """Raised in a handler at its next report of progress, if the worker stops."""
 
 
 class WorkWaits(Exception):
-    """Raised by a handler whose work waits for something outside and is to be looked at again in a minute."""
+    """Raised by a handler whose work waits for an external event. The job is tried again in a minute."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a handler is given."""
+    """Argument of a handler."""
 
     database: Database
     payload: Mapping[str, Any]
     report: OnProgress
-    """Store how much is done, of how much; raises when the work is to stop."""
+    """Callback that stores the progress. It raises an exception if the handler must stop."""
 
 
 Handler = Callable[[Task], None]
 
 
 class Performer:
-    """Performs jobs for one worker.
+    """Performer of jobs for one worker.
 
     Parameters
     ----------
     database
-        Where the jobs are.
+        The database with the jobs.
     handlers
-        What to do, by kind of job.
+        Handlers by kind of job.
     worker
-        Name of this worker, unlike that of any other.
+        Unique name of this worker.
     heartbeat_seconds
         Pause between two heartbeats.
     """
@@ -70,7 +71,8 @@ class Performer:
         self._stopping = threading.Event()
 
     def perform(self, job_id: int) -> None:
-        """Perform a job unless somebody else does; a failure is recorded in its row, an unexpected one also raised."""
+        """Perform a job unless another worker has it. Every error is recorded in its row. Unexpected errors are also raised."""
+        # While the worker stops, its consumer may still deliver a message. The row stays queued for the next worker.
         if self._stopping.is_set():
             return
         with self._database.transaction() as session:
@@ -94,7 +96,7 @@ class Performer:
             with contextlib.suppress(jobs.JobLost), self._database.transaction() as session:
                 jobs.postpone(session, job_id, self._worker)
             logger.info("job %d waits: %s", job.id, job.key)
-        except WorkerStopping:
+        except WorkerStopping:  # the row is still claimed; `run_worker` releases all rows of this worker
             logger.info("job %d goes back to the queue, the worker stops: %s", job.id, job.key)
         except jobs.JobLost:
             logger.info("job %d was cancelled or taken over: %s", job.id, job.key)
@@ -108,7 +110,7 @@ class Performer:
             raise
 
     def stop(self) -> None:
-        """Make handlers stop at their next report of progress."""
+        """Stop the handlers at their next report of progress."""
         self._stopping.set()
 
     def _handler(self, kind: str) -> Handler:
@@ -128,11 +130,13 @@ class Performer:
             jobs.report_progress(session, job_id, self._worker, done, total)
 
     def _fail(self, job_id: int, message: str) -> None:
+        # If the job is lost, its row belongs to another worker or is cancelled. The failure is no longer of interest.
         with contextlib.suppress(jobs.JobLost), self._database.transaction() as session:
             jobs.fail(session, job_id, self._worker, message)
 
     @contextlib.contextmanager
     def _beating(self, job_id: int, lost: threading.Event) -> Iterator[None]:
+        # A thread of its own: a handler may compute for minutes without a report of progress.
         done = threading.Event()
 
         def beat() -> None:

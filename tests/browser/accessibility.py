@@ -1,4 +1,4 @@
-"""What axe-core finds wrong on a page."""
+"""Violations that axe-core finds on a page."""
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page

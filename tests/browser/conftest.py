@@ -5,7 +5,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import pytest
@@ -15,9 +14,7 @@ from werkzeug.serving import make_server
 
 from spanplat.db import Database
 from spanplat.models import Role
-from spanplat.services.users import add_user
-from spanplat.settings import Settings
-from spanplat.web.app import create_app
+from spanplat.services.accounts.users import add_user
 
 # A slow machine is no reason to fail: what is waited for comes at last, or never.
 LONGEST_WAIT_MS = 60_000
@@ -76,12 +73,12 @@ class Served:
 @pytest.fixture
 def live_server(
     sqlite_database: Database,
-    web_home: Path,
+    application: Callable[[Database], Flask],
     wait_until: Callable[[Callable[[], bool]], None],
     pytestconfig: pytest.Config,
 ) -> Iterator[LiveServer]:
     """A server on a free port with an empty database, which is not taken away before the last request is answered."""
-    app = create_app(Settings(home=web_home, _env_file=None), sqlite_database)
+    app = application(sqlite_database)
     served = Served(app, pytestconfig.getoption("--slow-server"))
     server = make_server("127.0.0.1", 0, served, threaded=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})

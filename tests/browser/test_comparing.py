@@ -1,4 +1,4 @@
-"""Leaderboard, matrix, distribution and systems in a real browser: figures arrive, charts are drawn, axe-core finds nothing."""
+"""Leaderboard, matrix, distribution and systems in a real browser: figures, charts and accessibility."""
 
 from collections.abc import Callable
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Dialog, Page, Route, expect
 
+from spanplat.services.campaigns.validation import STEPS
 from spanplat.services.demo import load_demo
-from spanplat.services.examinations import STEPS
 from tests.browser.accessibility import require_accessible
 from tests.browser.conftest import LiveServer
 

@@ -1,4 +1,4 @@
-"""A model campaign run from its page: the price first, then progress, a pause, and in the end what it came to."""
+"""A model campaign, run from its page: the price, the progress, a pause, and the result."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from spanplat.models import Job, JobState
 from spanplat.worker.handlers import HANDLERS
 from spanplat.worker.performing import Performer
 from tests.browser.conftest import LiveServer
-from tests.services.model_runs.conftest import KEY, create_study, store_outputs
+from tests.services.model_work.conftest import KEY, create_study, store_outputs
 from tests.standin.script import Answer, Call, Hold, Reply, Trouble
 from tests.standin.server import StandIn
 

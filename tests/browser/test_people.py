@@ -1,4 +1,4 @@
-"""Administrators' pages in a real browser: inviting somebody, and everybody's own account."""
+"""Administrators' pages and the page of one's own account in a real browser."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from spanplat.models import Role
-from spanplat.services.users import add_user
+from spanplat.services.accounts.users import add_user
 from tests.browser.accessibility import require_accessible
 from tests.browser.conftest import LiveServer
 

@@ -1,4 +1,4 @@
-"""The whole way of a study in a real browser: from a file to texts that three people have marked."""
+"""A whole study in a real browser: from a file to texts that three people have marked."""
 
 import csv
 import os

@@ -1,4 +1,4 @@
-"""The agreement page in a real browser: headline figures first, the others as they come, old ones marked, accessible all the while."""
+"""The agreement page in a real browser: headline figures come first, old figures are marked, and each stage is accessible."""
 
 import threading
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from playwright.sync_api import Page, Route, expect
 from sqlalchemy import select, update
 
 from spanplat.models import Annotation, Assignment, Campaign, Job
-from spanplat.services import computations
+from spanplat.services.background import computations
 from spanplat.services.demo import load_demo
 from spanplat.worker.handlers import HANDLERS
 from spanplat.worker.performing import Performer

@@ -1,4 +1,4 @@
-"""The researcher's pages in a real browser: live, reachable by everybody, safe without inline code."""
+"""The researcher's pages in a real browser: live updates, accessibility, and no inline code."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""A study set up, launched and closed with the keyboard alone: the focus can be seen at every step, and is never lost."""
+"""A study is set up, launched and closed with the keyboard only; the focus is visible at each step."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from spanplat.models import Role
-from spanplat.services.users import add_user
+from spanplat.services.accounts.users import add_user
 from tests.browser.conftest import LiveServer
 
 pytestmark = pytest.mark.browser

@@ -1,6 +1,7 @@
-"""Running commands, in this process or as one of their own."""
+"""Run commands in this process or in a process of their own."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -48,12 +49,25 @@ def run_json(run: Run) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def initialised(run: Run) -> None:
-    """A database to work with."""
-    run("init")
+def initialised(home: Path, sqlite_template: bytes) -> None:
+    """A database to work with, as ``spanplat init`` leaves it."""
+    home.mkdir(mode=0o700)
+    (home / "spanplat.sqlite3").write_bytes(sqlite_template)
+
+
+@pytest.fixture(scope="session")
+def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder in which ``spanplat demo`` has loaded the dataset and the campaigns; tests copy it."""
+    home = tmp_path_factory.mktemp("demo") / "home"
+    environment = {"SPANPLAT_HOME": str(home), "SPANPLAT_DATABASE_URL": None, "SPANPLAT_REDIS_URL": None}
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.chdir(home.parent)
+        result = CliRunner(env=environment).invoke(main, ["demo", "--no-serve"])
+    assert result.exit_code == 0, result.output
+    return home
 
 
 @pytest.fixture
-def demo_loaded(run: Run) -> None:
+def demo_loaded(home: Path, demo_home: Path) -> None:
     """The demo's dataset and campaigns."""
-    run("demo", "--no-serve")
+    shutil.copytree(demo_home, home)

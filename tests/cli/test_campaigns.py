@@ -1,4 +1,4 @@
-"""Campaigns from the command line: create, let people in, run models, import."""
+"""Campaigns from the command line: create, open, run models, import."""
 
 import json
 from collections.abc import Callable
@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from spanplat import paths
 from spanplat.cli.database import open_database
+from spanplat.schemas import yaml_documents
 from spanplat.schemas.definition import CampaignDefinition
-from spanplat.services.amendments import put_in_force
-from spanplat.services.campaigns import find_campaign
+from spanplat.services.campaigns.amendments import put_in_force
+from spanplat.services.campaigns.lifecycle import find_campaign
 
 from .conftest import Run
 
@@ -29,7 +29,7 @@ DEFINITION = {
 @pytest.fixture
 def definition(tmp_path: Path) -> Path:
     file = tmp_path / "mine.yaml"
-    file.write_text(yaml.safe_dump(DEFINITION, sort_keys=False), encoding="utf-8")
+    file.write_text(yaml_documents.dump(DEFINITION), encoding="utf-8")
     return file
 
 
@@ -58,7 +58,7 @@ def test_what_the_platforms_rules_refuse_is_not_made(
 ) -> None:
     file = tmp_path / "mine.yaml"
     platform = {"service": "prolific", "reward": "£0.10", "minutes": 60}
-    file.write_text(yaml.safe_dump(DEFINITION | {"platform": platform}), encoding="utf-8")
+    file.write_text(yaml_documents.dump(DEFINITION | {"platform": platform}), encoding="utf-8")
     message = run("campaign", "create", file, *options, status=1).stderr
     assert "platform.reward: £0.10 an hour is below the minimum of £6" in message
     assert "mine" not in {entry["slug"] for entry in run_json("campaign", "list")}
@@ -174,7 +174,9 @@ def test_the_shipped_schema_is_the_one_of_this_version(run: Run) -> None:
 def test_starters_are_listed_and_printed(run: Run, run_json: RunJson) -> None:
     names = [entry["name"] for entry in run_json("campaign", "starter")]
     assert "data-to-text-errors" in names
-    assert yaml.safe_load(run("campaign", "starter", "data-to-text-errors").stdout)["slug"] == "data-to-text-errors"
+    assert (
+        yaml_documents.load(run("campaign", "starter", "data-to-text-errors").stdout)["slug"] == "data-to-text-errors"
+    )
     assert "no starter 'nonsense'" in run("campaign", "starter", "nonsense", status=1).stderr
 
 
@@ -197,11 +199,11 @@ def test_what_another_campaign_cannot_suggest_is_said_when_a_campaign_is_created
 @pytest.mark.usefixtures("demo_loaded")
 def test_a_definition_is_amended_from_a_file_with_a_note(run: Run, run_json: RunJson, definition: Path) -> None:
     run("campaign", "create", definition)
-    definition.write_text(yaml.safe_dump(DEFINITION | {"guidelines": "Read twice."}, sort_keys=False), encoding="utf-8")
+    definition.write_text(yaml_documents.dump(DEFINITION | {"guidelines": "Read twice."}), encoding="utf-8")
     run("campaign", "amend", "mine", definition, status=2)
     amended = run_json("campaign", "amend", "mine", definition, "--note", "people hurried")
     assert (amended["amendment"], amended["changes"]) == (1, ["guidelines"])
     assert amended["definition_sha256"] == run_json("campaign", "show", "mine")["definition_sha256"]
-    definition.write_text(yaml.safe_dump(DEFINITION | {"categories": [{"name": "Slip"}]}), encoding="utf-8")
+    definition.write_text(yaml_documents.dump(DEFINITION | {"categories": [{"name": "Slip"}]}), encoding="utf-8")
     refused = run("campaign", "amend", "mine", definition, "--note", "x", status=1)
-    assert "mine.yaml:2: categories.0.key: may not change after the launch" in refused.stderr
+    assert "mine.yaml:8: categories.0.key: may not change after the launch" in refused.stderr

@@ -1,4 +1,4 @@
-"""Several campaigns beside each other from the command line, with the numbers of the pages."""
+"""Comparisons of several campaigns from the command line give the numbers of the pages."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,9 +9,9 @@ from flask.testing import FlaskClient
 
 from spanplat.db import Database
 from spanplat.models import Role
-from spanplat.services.users import add_user
+from spanplat.services.accounts.users import add_user
 from spanplat.settings import Settings
-from spanplat.web.accounts import StaffMember
+from spanplat.web.accounts.sign_in import StaffMember
 from spanplat.web.app import create_app
 
 from .conftest import Run

@@ -1,4 +1,4 @@
-"""The commands about a campaign's people, from the rules before launch to the pay file."""
+"""Commands about a campaign's people, from the rules before launch to the pay file."""
 
 import stat
 from collections.abc import Callable

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import create_engine
 
 from spanplat.db import Database
-from spanplat.services.users import authenticate
+from spanplat.services.accounts.users import authenticate
 
 from .conftest import Run
 

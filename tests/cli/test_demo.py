@@ -1,4 +1,4 @@
-"""``spanplat demo``, and the figures and exports one can take from it."""
+"""``spanplat demo``, and its figures and exports."""
 
 import csv
 import json

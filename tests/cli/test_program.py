@@ -1,4 +1,4 @@
-"""What holds for every command: help, exit statuses, messages without tracebacks, one JSON document."""
+"""Rules for all commands: help, exit statuses, messages without tracebacks, one JSON document."""
 
 from collections.abc import Iterator
 from pathlib import Path

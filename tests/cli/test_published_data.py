@@ -1,4 +1,4 @@
-"""From published files to published figures with nothing but commands."""
+"""Published figures from published files, with commands only."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from spanplat.db import Database
 from spanplat.llm.prompts.library import PRESETS
-from spanplat.services.campaigns import find_campaign
+from spanplat.schemas import yaml_documents
+from spanplat.services.campaigns.lifecycle import find_campaign
 
 from .conftest import Run
 
@@ -65,7 +65,7 @@ def test_it_is_told_where_a_model_is_asked_with_other_instructions_than_people(
     assert shown["parameters"] == {"max_completion_tokens": 32768, "reasoning_effort": "medium"}
     assert shown["inputs"] == "same"
     people = run_json("campaign", "show", "demo-people")["definition"] | {"guidelines": "Read twice."}
-    path.write_text(yaml.safe_dump(people), encoding="utf-8")
+    path.write_text(yaml_documents.dump(people), encoding="utf-8")
     run("campaign", "amend", "demo-people", path, "--note", "clearer")
     for command in asking:
         assert "People in demo-people read other instructions by now" in run(*command).stderr

@@ -1,4 +1,4 @@
-"""Nothing secret is ever in the database, a log, an export, a page or a message: keys are planted, and looked for everywhere."""
+"""No secret gets into the database, a log, an export, a page or a message: the tests plant keys and search for them."""
 
 import json
 import logging
@@ -14,11 +14,11 @@ from flask import Flask
 from sqlalchemy import select
 
 from spanplat.cli.database import open_database
-from spanplat.cli.exports import WRITERS
+from spanplat.formats.exports import EXPORT_FORMATS
 from spanplat.models import Base, Role, User
-from spanplat.services import jobs
+from spanplat.services.background import jobs
 from spanplat.settings import Settings
-from spanplat.web.accounts import StaffMember
+from spanplat.web.accounts.sign_in import StaffMember
 from spanplat.web.app import create_app
 from spanplat.worker.handlers import HANDLERS
 from spanplat.worker.performing import Performer
@@ -136,7 +136,7 @@ def test_planted_keys_are_found_nowhere(
         said[f"again {name}"] = run("campaign", "run", name, "--json").output
         for command in (("campaign", "show"), ("stats",), ("campaign", "reparse")):
             said[f"{command} {name}"] = run(*command, name).output
-        for form in WRITERS:
+        for form in (entry.name for entry in EXPORT_FORMATS):
             run("export", name, "--format", form, "--output", tmp_path / f"{name}.{form}")
             said[f"{form} {name}"] = (tmp_path / f"{name}.{form}").read_text("utf-8")
     assert any(MARK in str(call.headers) for call in echo.ledger.calls), "the keys were sent"

@@ -1,4 +1,4 @@
-"""``spanplat serve``: one command for the server and the worker, and nothing left behind when it ends."""
+"""``spanplat serve``: one command starts the server and the worker, and leaves no process when it ends."""
 
 import contextlib
 import gc

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+
+from spanplat.schemas import yaml_documents
 
 from .conftest import Run
 
@@ -24,7 +25,7 @@ def test_without_a_gold_campaign_a_study_asks_and_puts_the_answers_together(
 ) -> None:
     file = tmp_path / "study.yaml"
     content = {name: value for name, value in STUDY.items() if name != "gold"} | {"ensemble": True}
-    file.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    file.write_text(yaml_documents.dump(content), encoding="utf-8")
     assert run_json("study", "create", file)["gold"] is None
     assert run_json("study", "list")[0]["gold"] is None
     ran = run("study", "run", "baselines")
@@ -48,7 +49,7 @@ def test_a_study_is_created_priced_run_and_shown_in_one_table(
     run: Run, run_json: Callable[..., Any], tmp_path: Path
 ) -> None:
     file = tmp_path / "study.yaml"
-    file.write_text(yaml.safe_dump(STUDY, sort_keys=False), encoding="utf-8")
+    file.write_text(yaml_documents.dump(STUDY), encoding="utf-8")
     made = run_json("study", "create", file)
     assert made["variants"]["again"]["campaign"] == "baselines-again"
     assert "already" in run("study", "create", file, status=1).stderr
@@ -63,5 +64,5 @@ def test_a_study_is_created_priced_run_and_shown_in_one_table(
     table = run("study", "show", "baselines")
     assert table.stdout.splitlines()[0].split()[:2] == ["variant", "model"]
     assert "paired permutation test of char.hard" in table.stderr
-    file.write_text(yaml.safe_dump(STUDY | {"golds": "x"}, sort_keys=False), encoding="utf-8")
+    file.write_text(yaml_documents.dump(STUDY | {"golds": "x"}), encoding="utf-8")
     assert "unknown key 'golds'" in run("study", "create", file, status=1).stderr

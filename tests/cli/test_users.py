@@ -6,8 +6,13 @@ import pyotp
 import pytest
 
 from spanplat.db import Database
-from spanplat.services.second_factor import begin_enrolment, confirm_enrolment, has_second_factor, open_enrolment
-from spanplat.services.users import find_user_by_address
+from spanplat.services.accounts.second_factor import (
+    begin_enrolment,
+    confirm_enrolment,
+    has_second_factor,
+    open_enrolment,
+)
+from spanplat.services.accounts.users import find_user_by_address
 from spanplat.settings import Settings
 from tests.cli.conftest import Run
 

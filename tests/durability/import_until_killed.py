@@ -10,7 +10,7 @@ from pathlib import Path
 from sqlalchemy.orm import Session
 
 from spanplat.db import Database
-from spanplat.services.importing.campaigns import import_campaign
+from spanplat.services.campaigns.importing import import_campaign
 
 
 class MortalDatabase(Database):

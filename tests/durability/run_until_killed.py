@@ -10,8 +10,8 @@ import sys
 import openai.resources.chat  # noqa: F401 (otherwise loaded by the first call)
 
 from spanplat.db import Database
-from spanplat.services.generations.running import run_generation
-from spanplat.services.runs import run_campaign
+from spanplat.services.model_work.generations.running import run_generation
+from spanplat.services.model_work.running import run_campaign
 
 if __name__ == "__main__":
     print("ready", flush=True)

@@ -1,7 +1,7 @@
 """A crowd that races, vanishes, returns and is replaced leaves every output with exactly the annotators it was promised."""
 
-from bench.crowd import simulate
 from spanplat.db import Database
+from tests.simulation.crowd import simulate
 
 
 def test_a_crowd_fills_a_campaign_as_promised(database: Database) -> None:

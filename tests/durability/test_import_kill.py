@@ -14,9 +14,9 @@ from sqlalchemy import func, select
 from spanplat.db import Database
 from spanplat.errors import NotFound
 from spanplat.models import Annotation, Assignment, Batch, Campaign, Category, Item, Output, Span, Unplaced
-from spanplat.services.campaigns import find_campaign, list_campaigns
-from spanplat.services.importing.campaigns import import_campaign
-from spanplat.services.importing.incoming import ImportReport
+from spanplat.services.campaigns.import_records import ImportReport
+from spanplat.services.campaigns.importing import import_campaign
+from spanplat.services.campaigns.lifecycle import find_campaign, list_campaigns
 
 OUTPUTS, GROUPS = 150, 3
 TABLES = (Campaign, Category, Item, Batch, Assignment, Annotation, Span, Unplaced, Output)

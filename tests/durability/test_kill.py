@@ -2,8 +2,8 @@
 
 import pytest
 
-from bench.kill import Trial
 from tests.asynchronous import apart
+from tests.simulation.server_kill import Trial
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -5,14 +5,14 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import select
 
-from bench.annotators import Ledger, Work
-from bench.save_load import SHORT, SHORT_SAVES_AT_ONCE, SHORT_SAVES_SECONDS, Load, Outcome, measure, measure_saves
-from bench.study import create_study
-from bench.verification import find_losses
-from bench.visits import Habit
 from spanplat.db import Database
 from spanplat.models import Assignment
 from tests.asynchronous import apart
+from tests.simulation.annotators import Ledger, Work
+from tests.simulation.load import SHORT, SHORT_SAVES_AT_ONCE, SHORT_SAVES_SECONDS, Load, Outcome, measure, measure_saves
+from tests.simulation.study import create_study
+from tests.simulation.verification import find_losses
+from tests.simulation.visits import Habit
 
 WITH_EACH_DATABASE = pytest.mark.parametrize("kind", ["sqlite", "postgresql"], indirect=True)
 

@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select, text
 
-from bench.model_kill import CONCURRENCY as MOST_AT_A_TIME
-from bench.model_kill import Trial
-from bench.provider import KEY_VARIABLE
 from spanplat.db import Database
 from spanplat.models import Annotation, Completion, GenerationCall, Output, System
 from spanplat.schemas.generation import GenerationDefinition
-from spanplat.services.generations.defining import create_generation
-from spanplat.services.generations.running import run_generation
-from spanplat.services.runs import run_campaign
-from tests.services.model_runs.conftest import KEY, create_study, store_outputs
+from spanplat.services.model_work.generations.defining import create_generation
+from spanplat.services.model_work.generations.running import run_generation
+from spanplat.services.model_work.running import run_campaign
+from tests.services.model_work.conftest import KEY, create_study, store_outputs
+from tests.simulation.model_run_kill import CONCURRENCY as MOST_AT_A_TIME
+from tests.simulation.model_run_kill import Trial
+from tests.simulation.provider import KEY_VARIABLE
 from tests.standin.script import Call, Hold, Reply
 from tests.standin.server import StandIn
 

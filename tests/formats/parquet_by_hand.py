@@ -1,4 +1,4 @@
-"""Parquet files whose page headers say what no writer would: made by hand, of Thrift's compact protocol."""
+"""Parquet files with false page headers, written by hand in Thrift's compact protocol because no library writes them."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Zip files, honest and hostile."""
+"""Valid and malicious zip files."""
 
 import random
 import stat

@@ -1,4 +1,4 @@
-"""Datasets in the shapes researchers have them, with the names they give to columns, folders and files."""
+"""Datasets in the usual layouts of researchers, with their names of columns, folders and files."""
 
 import json
 from collections import Counter
@@ -168,7 +168,7 @@ def test_rows_that_cannot_be_used_are_reported_by_line(tmp_path: Path) -> None:
         (2, "has another source for example a than line 1; the first one is kept"),
         (3, "has no usable key (the example's key)"),
         (4, "has neither a text nor a source"),
-        (6, "holds a NUL, which cannot be stored"),
+        (6, "holds a NUL character, which cannot be stored"),
         (7, "has a system that is no name"),
         (8, "is not JSON"),
     ]

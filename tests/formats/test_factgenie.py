@@ -1,4 +1,4 @@
-"""factgenie campaigns in both layouts, with the faults their files have."""
+"""factgenie campaigns in both layouts, with the typical faults of their files."""
 
 import json
 import tempfile
@@ -19,7 +19,7 @@ from spanplat.formats.factgenie import (
     read_factgenie_assignments,
 )
 from spanplat.formats.factgenie_campaign import find_factgenie_campaigns, hex_color, read_factgenie_campaign
-from spanplat.formats.placement import ResolvedSpan, resolve_span
+from spanplat.formats.placement import ResolvedPlace, resolve_span
 from spanplat.formats.problem import Problem
 from spanplat.schemas.dataset import OutputRecord
 
@@ -278,7 +278,7 @@ def test_the_published_study_is_read_and_placed_in_full(research_data: Path) -> 
             count["annotations"] += 1
             for span in annotation.spans:
                 placed = resolve_span(text, span.text, span.start)
-                assert isinstance(placed, ResolvedSpan)
+                assert isinstance(placed, ResolvedPlace)
                 count.update(["spans", *placed.differences])
         name = str(folder.relative_to(root / "annotations"))
         counted[name] = (count["annotations"], count["spans"], count["case"], count["offset"])

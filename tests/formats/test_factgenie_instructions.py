@@ -1,4 +1,4 @@
-"""What factgenie's annotators were told becomes Markdown, in which nothing is shown as a raw tag."""
+"""factgenie's instructions for annotators become Markdown without raw tags."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Rows of tables, and what is said of files that are damaged."""
+"""Rows of tables, and the messages about damaged files."""
 
 import json
 import tracemalloc
@@ -14,12 +14,10 @@ from spanplat.formats.rows import (
     MOST_CELL,
     MOST_COLUMNS,
     Row,
-    TableFormat,
     column_names,
-    detect_table,
     read_json_list,
-    read_rows,
 )
+from spanplat.formats.table_formats import detect_format, find_table_format, read_rows
 
 
 @pytest.mark.parametrize(
@@ -32,24 +30,27 @@ from spanplat.formats.rows import (
 def test_a_format_is_told_by_name_or_first_line(tmp_path: Path, name: str, content: str, expected: str) -> None:
     path = tmp_path / name
     path.write_text(content, encoding="utf-8")
-    assert detect_table(path) == expected
+    assert detect_format(path).name == expected
 
 
 def test_a_missing_file_has_no_format(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match=r"no file .*gone\.csv"):
-        detect_table(tmp_path / "gone.csv")
+        detect_format(tmp_path / "gone.csv")
 
 
 def test_line_numbers_count_lines_inside_cells(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(b'k,t\n1,"a\n\nb"\n\n2,c\n')
-    assert list(read_rows(path, "csv")) == [Row(2, {"k": "1", "t": "a\n\nb"}), Row(6, {"k": "2", "t": "c"})]
+    assert list(read_rows(path, find_table_format("csv"))) == [
+        Row(2, {"k": "1", "t": "a\n\nb"}),
+        Row(6, {"k": "2", "t": "c"}),
+    ]
 
 
 def test_a_csv_file_cut_inside_a_cell_says_where(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('k,t\n1,a\n2,"cut')
-    first, cut = read_rows(path, "csv")
+    first, cut = read_rows(path, find_table_format("csv"))
     assert first == Row(2, {"k": "1", "t": "a"})
     assert isinstance(cut, Problem)
     assert cut.line == 3
@@ -60,14 +61,14 @@ def test_a_csv_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("k,t\n1,caf\u00e9\n", encoding="utf-16")
     with pytest.raises(InvalidInput, match=r"a\.csv is not UTF-8.*Save it as UTF-8"):
-        list(read_rows(path, "csv"))
+        list(read_rows(path, find_table_format("csv")))
 
 
 def test_a_header_with_a_column_twice_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("t,t\na,b\n")
     with pytest.raises(InvalidInput, match="names a column twice"):
-        list(read_rows(path, "csv"))
+        list(read_rows(path, find_table_format("csv")))
 
 
 @pytest.mark.parametrize(
@@ -93,7 +94,7 @@ def test_a_json_file_without_one_list_is_a_problem(tmp_path: Path, content: str,
 def test_an_entry_that_is_no_row_is_a_problem_at_its_position(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text('[{"t": "a"}, 5]')
-    assert list(read_rows(path, "json")) == [
+    assert list(read_rows(path, find_table_format("json"))) == [
         Row(1, {"t": "a"}),
         Problem(path, 2, "is a JSON int, not an object of columns and values", "5"),
     ]
@@ -113,7 +114,7 @@ def test_an_entry_that_is_no_row_is_a_problem_at_its_position(tmp_path: Path) ->
 def test_a_csv_cell_without_end_is_named_by_row_and_column(tmp_path: Path, large: str, reason: str) -> None:
     path = tmp_path / "a.csv"
     path.write_text(f"id,text\n1,a\n2,{large}\n")
-    first, problem = read_rows(path, "csv")
+    first, problem = read_rows(path, find_table_format("csv"))
     assert first == Row(2, {"id": "1", "text": "a"})
     assert isinstance(problem, Problem)
     assert (problem.line, problem.reason[: len(reason)]) == (3, reason)
@@ -123,17 +124,18 @@ def test_a_csv_cell_without_end_is_named_by_row_and_column(tmp_path: Path, large
 def test_the_largest_cell_is_taken(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text(f"id,text\n1,{'x' * MOST_CELL}\n2,b\n")
-    assert [len(row.cells["text"]) for row in read_rows(path, "csv") if isinstance(row, Row)] == [MOST_CELL, 1]
+    assert [len(row.cells["text"]) for row in read_rows(path, find_table_format("csv")) if isinstance(row, Row)] == [
+        MOST_CELL,
+        1,
+    ]
 
 
 @pytest.mark.parametrize("table", ["jsonl", "json"])
-def test_a_text_without_end_is_named_by_row_and_column_and_the_others_are_taken(
-    tmp_path: Path, table: TableFormat
-) -> None:
+def test_a_text_without_end_is_named_by_row_and_column_and_the_others_are_taken(tmp_path: Path, table: str) -> None:
     rows = [{"text": "a"}, {"text": "x" * (MOST_CELL + 1)}, {"text": "b"}]
     path = tmp_path / f"a.{table}"
     path.write_text(json.dumps(rows) if table == "json" else "\n".join(map(json.dumps, rows)))
-    first, problem, last = read_rows(path, table)
+    first, problem, last = read_rows(path, find_table_format(table))
     assert (first, last) == (Row(1, {"text": "a"}), Row(3, {"text": "b"}))
     assert problem == Problem(path, 2, "has 5,000,001 characters in 'text'; at most 5,000,000 are taken")
 
@@ -144,7 +146,7 @@ def test_a_line_without_end_is_not_read_into_memory(tmp_path: Path, monkeypatch:
     path.write_bytes(b'{"text": "a"}\n{"text": "' + b"x" * 50 * 1024**2 + b'"}\n{"text": "b"}\n')
     tracemalloc.start()
     try:
-        first, problem = read_rows(path, "jsonl")
+        first, problem = read_rows(path, find_table_format("jsonl"))
         _now, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -157,9 +159,9 @@ def test_a_million_columns_are_refused_and_counted(tmp_path: Path) -> None:
     names = [f"c{number}" for number in range(1_000_000)]
     (tmp_path / "a.csv").write_text(",".join(names) + "\n" + "1," * 999_999 + "1\n")
     with pytest.raises(InvalidInput, match="has 1,000,000 columns; at most 1,000 are taken"):
-        list(read_rows(tmp_path / "a.csv", "csv"))
+        list(read_rows(tmp_path / "a.csv", find_table_format("csv")))
     (tmp_path / "a.jsonl").write_text(json.dumps(dict.fromkeys(names[:50_000], 1)))
-    [problem] = read_rows(tmp_path / "a.jsonl", "jsonl")
+    [problem] = read_rows(tmp_path / "a.jsonl", find_table_format("jsonl"))
     assert isinstance(problem, Problem)
     assert problem.reason == "has 50,000 columns; at most 1,000 are taken"
 
@@ -179,12 +181,12 @@ def test_json_may_be_nested_a_hundred_deep(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("table", ["jsonl", "json"])
 def test_an_entry_of_more_values_than_a_page_can_show_is_refused_and_the_others_are_taken(
-    tmp_path: Path, table: TableFormat
+    tmp_path: Path, table: str
 ) -> None:
     rows: list[dict[str, Any]] = [{"text": "a"}, {"text": "b", "source": [1.5] * 100_000}, {"text": "," * 200_000}]
     path = tmp_path / f"a.{table}"
     path.write_text(json.dumps(rows) if table == "json" else "\n".join(map(json.dumps, rows)))
-    first, problem, last = read_rows(path, table)
+    first, problem, last = read_rows(path, find_table_format(table))
     assert (first, last) == (Row(1, rows[0]), Row(3, rows[2])), "commas of a text are no values"
     assert isinstance(problem, Problem)
     assert (problem.line, problem.reason) == (2, "holds more than 100,000 values")

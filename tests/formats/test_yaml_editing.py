@@ -1,4 +1,4 @@
-"""Texts in YAML that a draft may not hold: each is refused before anything goes down or grows without end."""
+"""YAML that a draft refuses before it can crash the parser or exhaust the memory."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a campaign asks a model in its repeats."""
+"""Requests of a campaign in its repeats."""
 
 from typing import Any
 

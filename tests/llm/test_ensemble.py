@@ -1,17 +1,22 @@
-"""One list of errors from several annotators' lists."""
+"""The errors of several annotators are merged into one list."""
 
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanplat.llm.ensemble import MarkedError, is_same_issue, merge_errors
+from spanplat.llm.ensemble import is_same_issue, merge_errors
+from spanplat.schemas.span import MarkedSpan
 
 SCALE = ("minor", "major", "critical")
 
 
-def error(annotator: int, start: int, end: int, category: str = "wrong", **more: Any) -> MarkedError:
-    return MarkedError(annotator, start, end, category, **more)
+def span(start: int, end: int, category: str = "wrong", **more: Any) -> MarkedSpan:
+    return MarkedSpan(start, end, category, "x" * (end - start), **more)
+
+
+def error(annotator: int, start: int, end: int, category: str = "wrong", **more: Any) -> tuple[int, MarkedSpan]:
+    return annotator, span(start, end, category, **more)
 
 
 def test_the_same_issue_at_overlapping_places_is_one_error() -> None:
@@ -34,14 +39,14 @@ def test_the_same_issue_elsewhere_and_another_at_the_same_place_stay_separate() 
 
 
 def test_passages_that_hardly_touch_are_two_issues() -> None:
-    assert not is_same_issue(error(0, 0, 10), error(1, 8, 18))
-    assert is_same_issue(error(0, 0, 10), error(1, 5, 15))
-    assert is_same_issue(error(0, 0, 10), error(1, 8, 18), least_overlap=0.2)
+    assert not is_same_issue(span(0, 10), span(8, 18))
+    assert is_same_issue(span(0, 10), span(5, 15))
+    assert is_same_issue(span(0, 10), span(8, 18), least_overlap=0.2)
 
 
 def test_sides_and_texts_are_kept_apart() -> None:
-    assert not is_same_issue(error(0, 0, 10), error(1, 0, 10, side="source", source_field="a"))
-    assert not is_same_issue(error(0, 0, 10), error(1, 0, 10, output=1))
+    assert not is_same_issue(span(0, 10), span(0, 10, side="source", field="a"))
+    assert not is_same_issue(span(0, 10), span(0, 10, output=1))
 
 
 def test_at_most_eight_are_kept_and_the_most_severe_come_first() -> None:
@@ -82,18 +87,18 @@ errors = st.lists(
 
 
 @given(errors, st.randoms(use_true_random=False))
-def test_merging_neither_invents_nor_forgets(marked: list[MarkedError], random: Any) -> None:
+def test_merging_neither_invents_nor_forgets(marked: list[tuple[int, MarkedSpan]], random: Any) -> None:
     found = merge_errors(marked, most=100)
     shuffled = list(marked)
     random.shuffle(shuffled)
     assert merge_errors(shuffled, most=100) == found
     for one in found:
-        mine = [source for source in marked if source.category == one.category and source.annotator in one.annotators]
+        mine = [source for who, source in marked if source.category == one.category and who in one.annotators]
         assert min(source.start for source in mine) <= one.start <= one.end <= max(source.end for source in mine)
-    for source in marked:
+    for annotator, source in marked:
         assert any(
             one.category == source.category
-            and source.annotator in one.annotators
+            and annotator in one.annotators
             and one.start <= source.end
             and source.start <= one.end
             for one in found

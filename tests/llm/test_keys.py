@@ -1,4 +1,4 @@
-"""Keys are hidden wherever a server quotes them."""
+"""Keys are hidden in messages of servers that quote them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How fast a run may ask, in a time that passes only when all wait for it."""
+"""Rate limits of a run, on a simulated clock that advances only when every task waits."""
 
 import asyncio
 import heapq
@@ -58,13 +58,13 @@ def begins(calls: int, seconds: float, tokens: list[int] | None = None, **limits
         async def call(number: int) -> None:
             nonlocal active, most
             asked = tokens[number] if tokens else 0
-            async with limiter.turn(asked) as turn:
+            async with limiter.acquire(asked) as call:
                 starts.append(clock.now())
                 active += 1
                 most = max(most, active)
                 await clock.sleep(seconds)
                 active -= 1
-                limiter.succeeded(turn, asked)
+                limiter.succeeded(call, asked)
 
         await clock.run(*(call(number) for number in range(calls)))
 
@@ -106,19 +106,19 @@ def test_too_much_halves_the_calls_once_for_all_under_way_and_success_brings_the
         limiter = Limiter(8, clock=clock)
 
         async def refused() -> None:
-            async with limiter.turn() as turn:
+            async with limiter.acquire() as call:
                 await clock.sleep(1)
-                limiter.slow_down(turn, 5)
+                limiter.slow_down(call, 5)
 
         await clock.run(*(refused() for _ in range(8)))
         assert limiter.allowed == 4
         begun: list[float] = []
 
         async def answered() -> None:
-            async with limiter.turn() as turn:
+            async with limiter.acquire() as call:
                 begun.append(clock.now())
                 await clock.sleep(1)
-                limiter.succeeded(turn, 1)
+                limiter.succeeded(call, 1)
 
         await clock.run(*(answered() for _ in range(4)))
         assert begun == [6.0] * 4
@@ -134,8 +134,8 @@ def test_it_never_stops_altogether() -> None:
         limiter = Limiter(2, clock=clock)
 
         async def refused() -> None:
-            async with limiter.turn() as turn:
-                limiter.slow_down(turn, 1)
+            async with limiter.acquire() as call:
+                limiter.slow_down(call, 1)
 
         for _ in range(5):
             await clock.run(refused())
@@ -152,13 +152,13 @@ def allowed_begins(allowance: Allowance, tokens: int = 0) -> list[float]:
         limiter = Limiter(8, clock=clock)
 
         async def first() -> None:
-            async with limiter.turn() as turn:
+            async with limiter.acquire() as call:
                 await clock.sleep(1)
-                limiter.succeeded(turn, 0, allowance)
+                limiter.succeeded(call, 0, allowance)
             await asyncio.gather(*(later() for _ in range(4)))
 
         async def later() -> None:
-            async with limiter.turn(tokens):
+            async with limiter.acquire(tokens):
                 starts.append(clock.now())
 
         await clock.run(first())

@@ -1,4 +1,4 @@
-"""The offline annotator marks what the source lacks, and quotes it so that it is found again."""
+"""The offline annotator marks words without support in the source. Its quotes are placed where it marked them."""
 
 import json
 from typing import Any
@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from spanplat.errors import InvalidInput
 from spanplat.llm.item import AskedItem
-from spanplat.llm.provider import Completion
+from spanplat.llm.provider import ModelReply
 from spanplat.llm.providers.choice import make_provider
 from spanplat.llm.providers.overlap import OverlapAnnotator
-from spanplat.llm.replies import LocatedSpan, read_reply
+from spanplat.llm.replies import read_reply
 from spanplat.schemas.definition import CampaignDefinition
+from spanplat.schemas.span import MarkedSpan
 
 
 def define(**model: Any) -> CampaignDefinition:
@@ -31,11 +32,11 @@ def define(**model: Any) -> CampaignDefinition:
 DEFINITION = define()
 
 
-def annotate(text: str, source: Any) -> Completion:
+def annotate(text: str, source: Any) -> ModelReply:
     return OverlapAnnotator("wrong").annotate(AskedItem([text], source))
 
 
-def placed(text: str, source: Any) -> list[LocatedSpan]:
+def placed(text: str, source: Any) -> list[MarkedSpan]:
     """Return the spans marked, where they are placed in the text."""
     reading = read_reply(annotate(text, source).text, DEFINITION, AskedItem([text], source))
     assert not reading.unplaced

@@ -1,4 +1,4 @@
-"""What calls cost: by the definition's price, else by the list, else unknown."""
+"""Cost of calls: by the price in the definition, else by the list, else unknown."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What follows a failed call, decided without doing anything."""
+"""Decisions after a failed call."""
 
 from datetime import UTC, datetime
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from spanplat.llm.provider import CallFailed
 from spanplat.llm.providers.failures import retry_after
-from spanplat.llm.retrying import LONGEST_PAUSE, AskAgain, Decision, GiveUp, StopRun, decide
+from spanplat.llm.retrying import LONGEST_PAUSE, Decision, GiveUp, Retry, StopRun, decide
 
 
 def after(status: int | None = None, attempt: int = 1, *, jitter: float = 1.0, **parts: object) -> Decision:
@@ -18,13 +18,13 @@ def after(status: int | None = None, attempt: int = 1, *, jitter: float = 1.0, *
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 504, 529])
 def test_passing_trouble_is_tried_again(status: int) -> None:
-    assert isinstance(after(status), AskAgain)
+    assert isinstance(after(status), Retry)
     assert after(status, attempt=3) == GiveUp("it failed (tried 3 times)")
 
 
 @pytest.mark.parametrize("kind", ["timeout", "connection", "unreachable", "unintelligible"])
 def test_so_are_time_outs_lost_connections_and_garbled_responses(kind: str) -> None:
-    assert after(kind=kind) == AskAgain(1.0)
+    assert after(kind=kind) == Retry(1.0)
 
 
 @pytest.mark.parametrize("status", [400, 413, 422, None])
@@ -42,8 +42,8 @@ def test_an_empty_account_ends_the_run_though_it_says_429() -> None:
 
 
 def test_the_providers_wish_is_honoured_to_the_second_and_refused_only_when_it_is_absurd() -> None:
-    assert after(429, retry_after=20.0, jitter=0.0) == AskAgain(20.0, slow_down=True)
-    assert after(500, retry_after=3.0, jitter=0.0) == AskAgain(3.0)
+    assert after(429, retry_after=20.0, jitter=0.0) == Retry(20.0, slow_down=True)
+    assert after(500, retry_after=3.0, jitter=0.0) == Retry(3.0)
     assert isinstance(after(429, retry_after=7200.0), StopRun)
 
 
@@ -55,7 +55,7 @@ def test_only_the_provider_having_too_much_slows_all_down() -> None:
 @given(st.integers(1, 40), st.floats(0, 1))
 def test_pauses_double_within_their_limits(attempt: int, jitter: float) -> None:
     decision = decide(CallFailed("", status=500), attempt, attempts=50, jitter=jitter)
-    assert isinstance(decision, AskAgain)
+    assert isinstance(decision, Retry)
     whole = min(LONGEST_PAUSE, 2.0 ** (attempt - 1))
     assert whole / 2 <= decision.pause <= whole
 

@@ -1,4 +1,4 @@
-"""A small loader for the published annotations: first annotator of every output, offsets as received."""
+"""Loader of the published annotations: first annotator of every output, offsets as received."""
 
 import json
 from collections.abc import Callable

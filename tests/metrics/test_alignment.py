@@ -1,4 +1,4 @@
-"""Best alignments against exhaustive search, and the random stream against NumPy's own."""
+"""Best alignments compared with exhaustive search, and the random stream compared with NumPy's."""
 
 from functools import cache
 from itertools import combinations, product

@@ -1,4 +1,4 @@
-"""Agreement on categories where spans are aligned."""
+"""Agreement on the categories of aligned spans."""
 
 import numpy as np
 import pytest

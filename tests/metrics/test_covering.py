@@ -1,4 +1,4 @@
-"""Cheapest partitions and covers against exhaustive search, whatever the sets."""
+"""Cheapest partitions and covers compared with exhaustive search, for random sets."""
 
 from functools import cache
 

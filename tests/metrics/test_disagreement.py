@@ -1,4 +1,4 @@
-"""Clusters of overlapping spans, and the type each gets."""
+"""Clusters of overlapping spans, and their types."""
 
 from collections import Counter
 

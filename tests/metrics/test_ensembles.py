@@ -1,4 +1,4 @@
-"""Scores of ensembles: outliers by both rules, agreement of every two annotators, figures against size."""
+"""Scores of ensembles: outliers by both rules, agreement of pairs of annotators, correlations by size."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""γ equals pygamma-agreement, example by example, with the same seed."""
+"""γ equals the result of pygamma-agreement for every example, with the same seed."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Matchings against exhaustive search, and the worked cases of the papers."""
+"""Matchings compared with exhaustive search, and the worked examples of the papers."""
 
 from collections.abc import Iterator
 from itertools import product

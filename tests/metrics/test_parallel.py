@@ -1,4 +1,4 @@
-"""The figures do not depend on how the work is spread."""
+"""Figures do not depend on the number of processes."""
 
 from collections.abc import Iterator
 

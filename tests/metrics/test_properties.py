@@ -1,16 +1,26 @@
-"""What holds for every registered measure, whatever the spans."""
+"""Properties of every registered measure, for random spans."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanplat.metrics import MEASURES, Comparison, Measure, Result, SpanSet
+from spanplat.metrics import (
+    MEASURES,
+    PRECISION_RECALL,
+    RANKING_MEASURES,
+    Comparison,
+    GammaOptions,
+    Measure,
+    PrecisionRecall,
+    Result,
+    SpanSet,
+    agreement_report,
+)
 from tests.metrics.strategies import CATEGORIES, Spans, comparisons, side
 
 every_measure = pytest.mark.parametrize("measure", MEASURES.values(), ids=list(MEASURES))
-SCORED = [measure for measure in MEASURES.values() if measure.kind == "precision and recall"]
-every_score = pytest.mark.parametrize("measure", SCORED, ids=[measure.name for measure in SCORED])
+every_score = pytest.mark.parametrize("measure", PRECISION_RECALL.values(), ids=list(PRECISION_RECALL))
 few = settings(max_examples=25, deadline=None)
 
 
@@ -81,7 +91,7 @@ def test_observed_disorder_does_not_see_which_side_is_which(pair: Comparison) ->
 
 # Clipped counts are left out: where spans of two categories cover one character, hard counts it twice and soft once.
 @pytest.mark.parametrize(
-    "measure", [measure for measure in SCORED if measure.name != "char_binary"], ids=lambda m: m.name
+    "measure", [measure for name, measure in PRECISION_RECALL.items() if name != "char_binary"], ids=lambda m: m.name
 )
 @few
 @given(pair=comparisons)
@@ -130,9 +140,9 @@ def test_moving_all_spans_together_changes_no_observed_disorder(pair: Comparison
 @every_measure
 def test_two_silent_sides(measure: Measure) -> None:
     result = measure.compute(Comparison.of([[], []], [[], []], CATEGORIES))
-    expected = {"precision and recall": 1.0, "agreement": None, "correlation": None}[measure.kind]
+    defined = isinstance(measure, PrecisionRecall) or measure.name == "s_empty"
 
-    assert result.figures[measure.headline] == (1.0 if measure.name == "s_empty" else expected)
+    assert result.figures[measure.headline] == (1.0 if defined else None)
 
 
 @every_measure
@@ -161,10 +171,52 @@ def test_the_signature_names_measure_options_and_version(measure: Measure) -> No
 
 
 @every_measure
+@few
+@given(pair=comparisons)
+def test_the_headline_follows_from_sums_over_outputs(measure: Measure, pair: Comparison) -> None:
+    columns = measure.columns(pair, [variant.is_soft for variant in measure.variants], GammaOptions())
+
+    for options, own in zip(options_of(measure), columns, strict=True):
+        value = measure.compute(pair, **options).figures[measure.headline]
+        figure = measure.statistic(own.sum(axis=0, keepdims=True))[0, 0]
+        assert len(own) == pair.n_outputs
+        assert np.isnan(figure) if value is None else figure == pytest.approx(value, abs=1e-9)
+
+
+@every_score
+@few
+@given(pair=comparisons)
+def test_the_report_shows_what_the_measure_computes(measure: PrecisionRecall, pair: Comparison) -> None:
+    report = agreement_report(pair, with_gamma=False)[measure.name]
+
+    for variant, soft in {"hard": False, "soft": True}.items():
+        micro = report[variant].get("micro", report[variant])  # those of char stand at the top
+        assert micro["f1"] == measure.compute(pair, soft=soft).f1
+        assert report[variant]["macro"]["f1"] == measure.compute(pair, soft=soft, average="macro").f1
+
+
+@every_measure
 def test_every_measure_explains_itself(measure: Measure) -> None:
-    assert measure.explanation.endswith(".")
-    assert measure.ignores.endswith(".")
+    for variant in measure.variants:
+        assert variant.title
+        assert variant.explanation.measures.endswith((".", "?"))
+        assert variant.explanation.ignores.endswith(".")
+    assert measure.explanation.measures.endswith(".")
+    assert measure.why_undefined
     assert measure.source
+
+
+def test_titles_tell_measures_apart() -> None:
+    titles = [variant.title for measure in MEASURES.values() for variant in measure.variants]
+    rows = [measure.row_title for measure in PRECISION_RECALL.values()]
+
+    assert len(set(titles)) == len(titles)
+    assert len(set(rows)) == len(rows)
+
+
+def test_leaderboards_rank_by_bounded_figures_only() -> None:
+    assert all(variant.measure.bounds[1] == 1.0 for variant in RANKING_MEASURES.values())
+    assert "span_average.hard" not in RANKING_MEASURES
 
 
 def _moved(spans: SpanSet, distance: int) -> SpanSet:

@@ -1,4 +1,4 @@
-"""Differences between groups, against figures worked out by hand."""
+"""Differences between groups, compared with figures computed by hand."""
 
 from math import comb
 

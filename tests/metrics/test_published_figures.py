@@ -1,4 +1,4 @@
-"""The figures published for "LLMs as span annotators" come out to the last printed digit."""
+"""The published figures of "LLMs as span annotators" are reproduced to the last printed digit."""
 
 from collections.abc import Callable
 from itertools import combinations

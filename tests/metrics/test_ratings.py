@@ -1,4 +1,4 @@
-"""Ratings against the libraries people compare us with."""
+"""Agreement of ratings, compared with other libraries."""
 
 import krippendorff
 import numpy as np

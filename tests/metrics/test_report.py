@@ -1,4 +1,4 @@
-"""The report holds every figure under the name others rely on."""
+"""Report with every figure under the name that users rely on."""
 
 import json
 

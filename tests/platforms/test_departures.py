@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from spanplat.platforms.departures import Departure, departure
+from spanplat.platforms.departures import departure
+from spanplat.platforms.platform import Departure
 from spanplat.schemas.platform import PlatformSettings
 
 CODES = {"completed": "DONE1", "screened_out": "OUT22", "failed_attention": "FAIL3", "no_consent": "BYE44"}

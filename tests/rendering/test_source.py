@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanplat.rendering import render_source
-from spanplat.rendering.reading import written
+from spanplat.rendering.context import written
 from spanplat.rendering.source import RenderedSource
 from spanplat.schemas.source import SourceSettings
 from tests.rendering.reader import Seen, see

@@ -1,4 +1,4 @@
-"""What a definition may say, and what it adds by itself."""
+"""Definitions: allowed values and defaults."""
 
 from typing import Any
 

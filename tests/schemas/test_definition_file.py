@@ -1,4 +1,4 @@
-"""Reading a definition: every message names the file, the line, the path, and how to mend it."""
+"""Reading a definition: each message names the file, the line, the path and the remedy."""
 
 import contextlib
 

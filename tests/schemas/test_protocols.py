@@ -1,4 +1,4 @@
-"""Published protocols fill the settings they stand for, whole: who states something else asks by another protocol."""
+"""Published protocols fill in all their settings; a definition that changes one has another protocol."""
 
 from typing import Any
 

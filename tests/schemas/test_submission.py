@@ -1,4 +1,4 @@
-"""What a page may send."""
+"""Submissions that a page may send."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Worked examples of the instructions: every quote stands in its text, every category is defined."""
+"""Worked examples of the instructions: each quote is in its text, and each category is defined."""
 
 from typing import Any
 

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from spanplat.db import Database
-from spanplat.models import Campaign, CampaignStatus, Dataset, Example, Output, System
+from spanplat.models import Campaign, Dataset, Example, Output, System
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.record import AnnotationRecord, SpanRecord
-from spanplat.services.campaigns import create_campaign, set_status
-from spanplat.services.importing.campaigns import import_campaign
-from spanplat.services.importing.datasets import import_dataset
-from spanplat.services.plans import plan_campaign
+from spanplat.services.campaigns.importing import import_campaign
+from spanplat.services.campaigns.launching import open_campaign
+from spanplat.services.campaigns.lifecycle import create_campaign
+from spanplat.services.campaigns.planning import plan_campaign
+from spanplat.services.datasets.importing import import_dataset
 from spanplat.text import sha256_of
 
 CategorySpec = dict[str, Any]
@@ -70,10 +71,14 @@ def launch(database: Database, reports: None, define: Callable[..., CampaignDefi
 
     def make(**parts: Any) -> Campaign:
         with database.transaction() as session:
-            campaign = create_campaign(session, plan_campaign(session, define(**parts)))
-            return set_status(session, campaign.slug, CampaignStatus.OPEN)
+            slug = create_campaign(session, plan_campaign(session, define(**parts))).slug
+        return open_campaign(database, slug)
 
     return make
+
+
+SEVERITIES: Mapping[str, float | None] = {"Minor": None, "Major": None}
+"""Levels with their weights."""
 
 
 @pytest.fixture
@@ -84,14 +89,19 @@ def imported(database: Database, tmp_path: Path) -> Callable[..., str]:
     """
     import_dataset(database, [_made_dataset(tmp_path)], name="made")
 
-    def make(slug: str, categories: Sequence[str] = ("Wrong", "Unclear"), **annotators: Spans) -> str:
+    def make(
+        slug: str,
+        categories: Sequence[str] = ("Wrong", "Unclear"),
+        severities: Mapping[str, float | None] = SEVERITIES,
+        **annotators: Spans,
+    ) -> str:
         definition = CampaignDefinition.model_validate(
             {
                 "slug": slug,
                 "title": slug.title(),
                 "kind": "external",
                 "categories": [{"name": name} for name in categories],
-                "severities": [{"name": "Minor"}, {"name": "Major"}],
+                "severities": [{"name": name, "weight": weight} for name, weight in severities.items()],
             }
         )
         path = tmp_path / f"{slug}.jsonl"

@@ -9,16 +9,15 @@ from sqlalchemy import event, select
 from sqlalchemy.orm import Session
 
 from spanplat.db import Database
-from spanplat.llm.provider import Completion as Answered
-from spanplat.llm.provider import Usage
+from spanplat.llm.provider import ModelReply, Usage
 from spanplat.llm.providers.scripted import ScriptedProvider
 from spanplat.models import Campaign, CampaignStatus, ClaimState, Job, JobState, ModelBatch, ModelClaim
 from spanplat.services.attention import Attention, CampaignAttention, SilentWork, list_attention
-from spanplat.services.campaigns import find_campaign, list_campaigns, set_status
-from spanplat.services.jobs import STALE_AFTER
-from spanplat.services.model_runs.questions import first_free, open_questions
-from spanplat.services.progress import list_progress
-from spanplat.services.runs import run_campaign
+from spanplat.services.background.jobs import STALE_AFTER
+from spanplat.services.campaigns.lifecycle import find_campaign, list_campaigns, set_status
+from spanplat.services.campaigns.progress import list_progress
+from spanplat.services.model_work.claims import find_open_items, first_free
+from spanplat.services.model_work.running import run_campaign
 
 NOW = datetime.now(UTC)
 LONG_AGO = NOW - 2 * STALE_AFTER
@@ -50,14 +49,14 @@ def named(database: Database) -> list[str]:
 
 def ask(database: Database, **options: Any) -> None:
     usage = Usage(input_tokens=9, output_tokens=2)
-    provider = ScriptedProvider(lambda _: Answered('{"annotations": []}', "tiny", {}, usage=usage))
+    provider = ScriptedProvider(lambda _: ModelReply('{"annotations": []}', "tiny", {}, usage=usage))
     run_campaign(database, "study", provider=provider, **options)
 
 
 def give_up(database: Database, items: int) -> None:
     with database.transaction() as session:
         campaign = find_campaign(session, "study")
-        for key in open_questions(session, campaign.id, NOW).free[:items]:
+        for key in find_open_items(session, campaign.id, NOW).free[:items]:
             session.add(ModelClaim(**key._asdict(), campaign_id=campaign.id, state=ClaimState.FAILED, error="odd"))
 
 
@@ -111,14 +110,14 @@ def test_the_first_free_item_is_the_one_that_a_run_would_take(database: Database
     give_up(database, 1)
     with database.transaction() as session:
         campaign = find_campaign(session, "study")
-        busy = open_questions(session, campaign.id, datetime.now(UTC)).free[1:3]
+        busy = find_open_items(session, campaign.id, datetime.now(UTC)).free[1:3]
         for key, until in zip(busy, (NOW + timedelta(hours=1), LONG_AGO), strict=True):
             claim = ModelClaim(**key._asdict(), campaign_id=campaign.id, state=ClaimState.ASKING)
             claim.lease_expires_at = until
             session.add(claim)
     with database.transaction() as session:
         for gone in range(3):
-            free = open_questions(session, campaign.id, datetime.now(UTC)).free
+            free = find_open_items(session, campaign.id, datetime.now(UTC)).free
             assert first_free(session, campaign.id) == free[:1], gone
             claimed = session.get(ModelClaim, tuple(free[0])) or ModelClaim(
                 **free[0]._asdict(), campaign_id=campaign.id

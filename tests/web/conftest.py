@@ -1,23 +1,35 @@
-"""The demo behind a real application, and a cast to visit it: somebody without an account, and one user of each role."""
+"""The demo in a real application, with its visitors: one without an account, and one user of each role."""
 
+import contextlib
 import re
+import socket
+import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+import uvicorn
 from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select, update
 from werkzeug.test import TestResponse
 
+from spanplat.cli.http_server import UVICORN
 from spanplat.db import Database
 from spanplat.models import Annotation, Role, User
+from spanplat.services.accounts.users import add_user
 from spanplat.services.demo import load_demo
-from spanplat.services.users import add_user
-from spanplat.settings import Settings
-from spanplat.web.accounts import StaffMember
-from spanplat.web.app import create_app
+from spanplat.web.accounts.sign_in import StaffMember
+from spanplat.web.gateway import SHORT_BODY, Gateway
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
+
+LONGEST_WAIT = 60.0
+LONGEST_BODY = 2 * SHORT_BODY
+
+Serve = Callable[..., int]
 
 LONG_AGO = datetime(2026, 3, 4, tzinfo=UTC)
 _TOKEN = re.compile(r'name="csrf_token" value="([^"]+)"')
@@ -75,19 +87,15 @@ def demo_template(tmp_path_factory: pytest.TempPathFactory, sqlite_template: byt
 
 
 @pytest.fixture
-def demo(tmp_path: Path, demo_template: bytes) -> Iterator[Database]:
+def demo(sqlite_from: Callable[[bytes], Database], demo_template: bytes) -> Database:
     """A fresh database with the demo in it."""
-    path = tmp_path / "demo.sqlite3"
-    path.write_bytes(demo_template)
-    database = Database(f"sqlite:///{path}")
-    yield database
-    database.dispose()
+    return sqlite_from(demo_template)
 
 
 @pytest.fixture
-def app(demo: Database, web_home: Path) -> Flask:
+def app(demo: Database, application: Callable[[Database], Flask]) -> Flask:
     """The application over the demo."""
-    return create_app(Settings(home=web_home, _env_file=None), demo)
+    return application(demo)
 
 
 @pytest.fixture
@@ -138,3 +146,32 @@ def copy(researcher: Visitor) -> str:
     researcher.get("/admin/drafts")
     address: str = researcher.post("/admin/drafts", start="campaign:demo-people").headers["Location"]
     return address.rpartition("/")[0]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Serve an application with this process; gives the port."""
+    with contextlib.ExitStack() as in_the_end:
+
+        def serve(
+            application: "WSGIApplication",
+            *,
+            keep_alive_seconds: int = round(LONGEST_WAIT),
+            long_body_seconds: float = LONGEST_WAIT,
+        ) -> int:
+            gateway = Gateway(application, longest_body=LONGEST_BODY, long_body_seconds=long_body_seconds)
+            options = UVICORN | {"timeout_keep_alive": keep_alive_seconds}
+            server = uvicorn.Server(uvicorn.Config(gateway, **options))
+            listener = socket.create_server(("127.0.0.1", 0))
+            thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+
+            def stop() -> None:
+                server.should_exit = True
+                thread.join()
+
+            in_the_end.callback(stop)
+            thread.start()
+            port: int = listener.getsockname()[1]
+            return port
+
+        yield serve

@@ -1,12 +1,16 @@
 """Errors: one page for people, one JSON shape for programs, the right status for both."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from flask import Flask
 
+from spanplat.db import Database
 from spanplat.errors import Conflict, Gone, InvalidInput, NotAllowed, NotFound, SpanplatError, Unavailable
 from spanplat.models import Role
+from spanplat.settings import Settings
+from spanplat.web.app import create_app
 from spanplat.web.errors import status_of
 from spanplat.web.policy import policy
 
@@ -30,6 +34,12 @@ class Special(Conflict):
 )
 def test_each_error_has_its_status(kind: type[SpanplatError], status: int) -> None:
     assert status_of(kind("why")) == status
+
+
+@pytest.fixture
+def app(demo: Database, web_home: Path) -> Flask:
+    """An application of its own: the one that tests share takes no further routes."""
+    return create_app(Settings(home=web_home, _env_file=None), demo)
 
 
 @pytest.fixture

@@ -1,63 +1,25 @@
-"""The gateway: what the application is told of a request, who waits for whom, and what becomes of people who leave."""
+"""The gateway: the WSGI environment, separate threads for readers and writers, and clients that disconnect."""
 
 import contextlib
 import http.client
 import queue
 import socket
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
-import uvicorn
 
-from spanplat.cli.http_server import LONGEST_HEAD, MOST_HEADERS, UVICORN
-from spanplat.web.gateway import ANNOTATORS_AT_ONCE, SHORT_BODY, THREADS, Gateway
+from spanplat.cli.http_server import LONGEST_HEAD, MOST_HEADERS
+from spanplat.web.gateway import ANNOTATORS_READING, ANNOTATORS_WRITING, READERS, SHORT_BODY, WRITERS
+
+from .conftest import LONGEST_BODY, LONGEST_WAIT, Serve
 
 if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
-LONGEST_WAIT = 60.0
-LONGEST_BODY = 2 * SHORT_BODY
 ANNOTATOR, RESEARCHER = "/a/token/items/1", "/campaigns"
-
-Serve = Callable[..., int]
-
-
-@pytest.fixture
-def serve() -> Iterator[Serve]:
-    """Serve an application with this process; gives the port."""
-    with contextlib.ExitStack() as in_the_end:
-
-        def serve(
-            application: "WSGIApplication",
-            *,
-            asks_others: bool = False,
-            keep_alive_seconds: int = round(LONGEST_WAIT),
-            long_body_seconds: float = LONGEST_WAIT,
-        ) -> int:
-            gateway = Gateway(
-                application,
-                asks_others=asks_others,
-                longest_body=LONGEST_BODY,
-                long_body_seconds=long_body_seconds,
-            )
-            options = UVICORN | {"timeout_keep_alive": keep_alive_seconds}
-            server = uvicorn.Server(uvicorn.Config(gateway, **options))
-            listener = socket.create_server(("127.0.0.1", 0))
-            thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-
-            def stop() -> None:
-                server.should_exit = True
-                thread.join()
-
-            in_the_end.callback(stop)
-            thread.start()
-            port: int = listener.getsockname()[1]
-            return port
-
-        yield serve
 
 
 @contextlib.contextmanager
@@ -70,8 +32,8 @@ def ask(
             yield response
 
 
-def said(port: int, path: str, body: bytes | Iterable[bytes] | None = None) -> bytes:
-    with ask(port, path, body) as response:
+def said(port: int, path: str, body: bytes | Iterable[bytes] | None = None, method: str = "PUT") -> bytes:
+    with ask(port, path, body, method) as response:
         assert response.status == 200
         return response.read()
 
@@ -100,9 +62,11 @@ class Telling:
 
     def __init__(self) -> None:
         self.environ: WSGIEnvironment = {}
+        self.thread = ""
 
     def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         self.environ = environ
+        self.thread = threading.current_thread().name
         start_response("200 OK", [("Content-Length", "0")])
         return []
 
@@ -131,13 +95,12 @@ def test_nobody_passes_for_the_proxy_with_an_underscore(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("path", [ANNOTATOR, RESEARCHER])
-@pytest.mark.parametrize("asks_others", [False, True])
 @pytest.mark.parametrize("length", [0, 1, SHORT_BODY, SHORT_BODY + 1, LONGEST_BODY])
 @pytest.mark.parametrize("says_length", [True, False])
-def test_a_body_comes_whole(serve: Serve, path: str, asks_others: bool, length: int, says_length: bool) -> None:
+def test_a_body_comes_whole(serve: Serve, path: str, length: int, says_length: bool) -> None:
     body = bytes(number % 251 for number in range(length))
     pieces = body if says_length else (body[begins : begins + 50_000] for begins in range(0, length, 50_000))
-    assert said(serve(echo, asks_others=asks_others), path, pieces) == body
+    assert said(serve(echo), path, pieces) == body
 
 
 def test_a_longer_body_of_somebody_who_is_no_annotator_comes_while_it_is_read(serve: Serve) -> None:
@@ -172,21 +135,24 @@ class Threads:
         return [name]
 
 
-@pytest.mark.parametrize("path", ["/a/token", "/a/token/items", ANNOTATOR, "/a/token/presence"])
-def test_annotators_at_work_are_answered_in_the_thread_that_reads_unless_others_have_to_be_asked(
-    serve: Serve, path: str
-) -> None:
-    assert said(serve(Threads()), path).startswith(b"Thread-")
-    assert said(serve(Threads(), asks_others=True), path).startswith(b"annotator")
-
-
-@pytest.mark.parametrize("path", ["/c/study/start", "/a/token/items/1/charts/0", "/a/token/submit"])
-def test_what_may_take_longer_is_answered_in_another_thread(serve: Serve, path: str) -> None:
-    assert said(serve(Threads()), path).startswith(b"annotator")
-
-
-def test_researchers_are_answered_in_other_threads_than_annotators(serve: Serve) -> None:
-    assert said(serve(Threads()), RESEARCHER).startswith(b"request")
+@pytest.mark.parametrize(
+    ("method", "path", "threads"),
+    [
+        ("GET", "/a/token", "annotator-reading"),
+        ("GET", ANNOTATOR, "annotator-reading"),
+        ("PUT", ANNOTATOR, "annotator-writing"),
+        ("POST", "/a/token/submit", "annotator-writing"),
+        ("GET", "/c/study/start", "annotator-writing"),
+        ("GET", RESEARCHER, "reader"),
+        ("HEAD", "/healthz", "reader"),
+        ("POST", RESEARCHER, "writer"),
+    ],
+)
+def test_everybody_is_answered_in_threads_for_what_they_do(serve: Serve, method: str, path: str, threads: str) -> None:
+    telling = Telling()
+    with ask(serve(telling), path, method=method) as response:
+        assert response.status == 200
+    assert telling.thread.startswith(f"{threads}_")
 
 
 class Busy:
@@ -204,30 +170,28 @@ class Busy:
         return Threads()(environ, start_response)
 
 
-@pytest.mark.parametrize("asks_others", [False, True])
-def test_annotators_do_not_wait_for_researchers(serve: Serve, asks_others: bool) -> None:
+@pytest.mark.parametrize(
+    ("method", "path", "at_once"),
+    [
+        ("GET", ANNOTATOR, ANNOTATORS_READING),
+        ("PUT", ANNOTATOR, ANNOTATORS_WRITING),
+        ("GET", RESEARCHER, READERS),
+        ("PUT", RESEARCHER, WRITERS),
+    ],
+)
+def test_however_many_are_busy_others_are_answered(serve: Serve, method: str, path: str, at_once: int) -> None:
+    """Annotators do not wait for researchers, nor researchers for annotators, nor who reads for who writes, nor the reverse."""
     busy = Busy()
-    port = serve(busy, asks_others=asks_others)
-    with ThreadPoolExecutor(THREADS + 1) as pool:
-        researchers = [pool.submit(said, port, RESEARCHER, b"stay") for _ in range(THREADS + 1)]
-        for _ in range(THREADS):
+    port = serve(busy)
+    others = {("GET", ANNOTATOR), ("PUT", ANNOTATOR), ("GET", RESEARCHER), ("PUT", RESEARCHER)} - {(method, path)}
+    with ThreadPoolExecutor(at_once + 1) as pool:
+        staying = [pool.submit(said, port, path, b"stay", method) for _ in range(at_once + 1)]
+        for _ in range(at_once):
             assert busy.asked.acquire(timeout=LONGEST_WAIT)
-        assert said(port, ANNOTATOR)
-        assert not any(researcher.done() for researcher in researchers)
+        assert all(said(port, other, method=other_method) for other_method, other in others)
+        assert not any(one.done() for one in staying)
         busy.may_leave.set()
-        assert all(researcher.result(LONGEST_WAIT) for researcher in researchers)
-
-
-def test_researchers_do_not_wait_for_annotators_who_wait_for_others(serve: Serve) -> None:
-    busy = Busy()
-    port = serve(busy, asks_others=True)
-    with ThreadPoolExecutor(ANNOTATORS_AT_ONCE) as pool:
-        annotators = [pool.submit(said, port, ANNOTATOR, b"stay") for _ in range(ANNOTATORS_AT_ONCE)]
-        for _ in annotators:
-            assert busy.asked.acquire(timeout=LONGEST_WAIT)
-        assert said(port, RESEARCHER)
-        busy.may_leave.set()
-        assert all(annotator.result(LONGEST_WAIT) for annotator in annotators)
+        assert all(one.result(LONGEST_WAIT) for one in staying)
 
 
 @pytest.mark.parametrize("length", [100, SHORT_BODY + 1], ids=["short", "long"])
@@ -240,12 +204,12 @@ def test_whoever_sends_slowly_keeps_nobody_waiting(serve: Serve, length: int) ->
 
     port = serve(counting)
     head = f"PUT {ANNOTATOR} HTTP/1.1\nHost: x\nConnection: close\nContent-Length: {length}\n\n"
-    slow = [begin(port, head, b"x" * (length - 1)) for _ in range(THREADS)]
+    slow = [begin(port, head, b"x" * (length - 1)) for _ in range(2 * WRITERS)]
     assert said(port, ANNOTATOR, b"fast") == b"fast"
     assert asked == [4], "the application is asked when all has come"
     for connection in slow:
         connection.sendall(b"x")
-    assert [read_all(connection).endswith(b"x" * length) for connection in slow] == [True] * THREADS
+    assert [read_all(connection).endswith(b"x" * length) for connection in slow] == [True] * 2 * WRITERS
 
 
 def test_whoever_sends_much_too_slowly_is_refused(serve: Serve) -> None:

@@ -1,14 +1,14 @@
-"""What the studio's pages cost does not grow with the study: as many statements for three times the outputs, and bounded bytes."""
+"""Cost of the studio's pages: three times the outputs need no more SQL statements, and bytes are bounded."""
 
 import re
 from collections.abc import Callable
 from pathlib import Path
 
-from bench.large_study import CAMPAIGNS, make_large_study
-from bench.other_work import add_other_work
-from bench.page_addresses import addresses_of, unknown_routes
-from bench.studio_pages import Studio, Visit, look_up_places
 from spanplat.db import Database
+from tests.simulation.large_study import CAMPAIGNS, make_large_study
+from tests.simulation.other_work import add_other_work
+from tests.simulation.page_addresses import addresses_of, unknown_routes
+from tests.simulation.studio import Studio, Visit, look_up_places
 
 EXAMPLES = 8
 """Of the small study, with ten outputs each: more than the first page of a list shows."""

@@ -1,4 +1,4 @@
-"""What every response says to the browser about safety."""
+"""Security headers of all responses."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Counting what people do: together where there is Redis, each process alone while it does not answer, and told when too much."""
+"""Rate limits: shared counts in Redis, counts per process while Redis fails, and the answer above a limit."""
 
 import time
 import uuid
@@ -10,7 +10,7 @@ from flask import Flask
 from limits import RateLimitItemPerHour
 
 from spanplat.web import counts as counting
-from spanplat.web.counts import Counts, ProcessMemory
+from spanplat.web.counts import ProcessMemory, SharedCounts
 from tests.conftest import REDIS_URL, skip_or_fail
 
 NOBODY_LISTENS = "redis://127.0.0.1:1/0"
@@ -28,7 +28,7 @@ def test_processes_that_share_redis_count_together(somebody: str) -> None:
         redis.Redis.from_url(REDIS_URL).ping()
     except redis.exceptions.ConnectionError as error:
         skip_or_fail(f"Redis does not answer at {REDIS_URL} (set SPANPLAT_TEST_REDIS_URL): {error}")
-    one, other = Counts(REDIS_URL), Counts(REDIS_URL)
+    one, other = SharedCounts(REDIS_URL), SharedCounts(REDIS_URL)
     assert [one.add(TWO, somebody), other.add(TWO, somebody)] == [True, True]
     assert not one.has_room(TWO, somebody)
     assert [one.add(TWO, somebody), other.add(TWO, somebody)] == [False, False]
@@ -36,7 +36,7 @@ def test_processes_that_share_redis_count_together(somebody: str) -> None:
 
 
 def test_processes_without_redis_count_for_themselves(somebody: str) -> None:
-    one, other = Counts(""), Counts("")
+    one, other = SharedCounts(""), SharedCounts("")
     assert [one.add(TWO, somebody) for _ in range(3)] == [True, True, False]
     assert other.has_room(TWO, somebody)
 
@@ -66,7 +66,7 @@ def test_counts_that_are_over_do_not_fill_the_memory(monkeypatch: pytest.MonkeyP
 def test_while_redis_is_away_a_process_counts_for_itself_and_leaves_it_alone_for_a_while(
     somebody: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    counts = Counts(NOBODY_LISTENS)
+    counts = SharedCounts(NOBODY_LISTENS)
     assert [counts.add(TWO, somebody) for _ in range(3)] == [True, True, False]
     assert caplog.text.count("Redis does not answer") == 1
 
@@ -75,7 +75,7 @@ def test_redis_is_asked_again_after_a_pause(
     somebody: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(counting, "PAUSE_SECONDS", 0.0)
-    counts = Counts(NOBODY_LISTENS)
+    counts = SharedCounts(NOBODY_LISTENS)
     assert [counts.add(TWO, somebody) for _ in range(3)] == [True, True, False]
     assert caplog.text.count("Redis does not answer") == 3
 

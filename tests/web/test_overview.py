@@ -1,4 +1,4 @@
-"""The overview: what there is, how far it is, what needs attention."""
+"""The overview: campaigns, their progress, and what needs attention."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -20,11 +20,11 @@ from spanplat.models import (
     User,
 )
 from spanplat.schemas.definition import CampaignDefinition
-from spanplat.services.campaigns import clone_campaign, create_campaign, find_campaign, set_status
-from spanplat.services.definitions import definition_of
-from spanplat.services.jobs import STALE_AFTER
-from spanplat.services.model_runs.questions import first_free
-from spanplat.services.plans import plan_campaign
+from spanplat.services.background.jobs import STALE_AFTER
+from spanplat.services.campaigns.definitions import definition_of
+from spanplat.services.campaigns.lifecycle import create_campaign, find_campaign, plan_clone, set_status
+from spanplat.services.campaigns.planning import plan_campaign
+from spanplat.services.model_work.claims import first_free
 
 
 def test_every_campaign_is_listed_with_its_kind_state_and_progress(researcher: Any) -> None:
@@ -90,7 +90,7 @@ def test_an_unchanged_answer_is_recognised_through_compression(researcher: Any) 
 
 def test_what_a_model_was_asked_in_vain_leads_to_what_helps(researcher: Any, demo: Database) -> None:
     with demo.transaction() as session:
-        clone_campaign(session, "demo-overlap", "again")
+        create_campaign(session, plan_clone(session, "demo-overlap", "again"))
         campaign = set_status(session, "again", CampaignStatus.OPEN)
         key = first_free(session, campaign.id)[0]
         session.add(ModelClaim(**key._asdict(), campaign_id=campaign.id, state=ClaimState.FAILED, error="too odd"))

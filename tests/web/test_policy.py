@@ -1,4 +1,4 @@
-"""Every route says who may use it, and nobody else gets through."""
+"""Each route declares who may use it, and refuses everybody else."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -61,7 +61,8 @@ def test_an_application_with_an_undeclared_route_does_not_start(
         web_app.create_app(Settings(home=web_home, _env_file=None), demo)
 
 
-def test_a_route_for_token_bearers_needs_a_token_in_its_address(app: Flask) -> None:
+def test_a_route_for_token_bearers_needs_a_token_in_its_address(demo: Database, web_home: Path) -> None:
+    app = web_app.create_app(Settings(home=web_home, _env_file=None), demo)
     app.add_url_rule("/a/nothing", "nothing", policy("annotator-token")(lambda: ""))
     with pytest.raises(RuntimeError, match="has no <token>"):
         require_declared(app)

@@ -1,4 +1,4 @@
-"""A worker performs a job once, and every end it can have stands in the job's row."""
+"""Performing of jobs: each is performed once, and its row records every outcome."""
 
 import logging
 import threading
@@ -9,7 +9,7 @@ import pytest
 from spanplat.db import Database
 from spanplat.errors import InvalidInput
 from spanplat.models import Job, JobState
-from spanplat.services import jobs
+from spanplat.services.background import jobs
 from spanplat.worker.performing import Handler, Performer, Task, WorkWaits
 
 

@@ -1,21 +1,21 @@
-"""The worker as a process of its own: it does what waits, and gives back what it cannot finish."""
+"""The worker as a process: it performs waiting jobs, and returns unfinished jobs to the queue."""
 
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from spanplat.db import Database
 from spanplat.models import Job, JobState
-from spanplat.services import jobs
-from spanplat.services.agreement import AGREEMENT, AgreementOptions
-from spanplat.services.computations import Question, ask_worker, look
+from spanplat.services.agreement.comparison import AGREEMENT, AgreementOptions
+from spanplat.services.background import jobs
+from spanplat.services.background.computations import ResultQuestion, ask_worker, find_status
+from spanplat.services.background.queue import WorkQueue
 from spanplat.services.demo import load_demo
-from spanplat.services.queue import WorkQueue
 from spanplat.settings import Settings
 
 WaitUntil = Callable[[Callable[[], bool]], None]
@@ -24,13 +24,6 @@ WaitUntil = Callable[[Callable[[], bool]], None]
 @pytest.fixture
 def settings(tmp_path: Path, database_url: str) -> Settings:
     return Settings(home=tmp_path / "home", database_url=database_url)
-
-
-@pytest.fixture
-def database(settings: Settings) -> Iterator[Database]:
-    database = Database(settings.database)
-    yield database
-    database.dispose()
 
 
 def start_worker(settings: Settings) -> "subprocess.Popen[bytes]":
@@ -56,7 +49,7 @@ def test_a_worker_does_what_waited_and_what_is_sent_and_stops_when_told(
     worker = start_worker(settings)
     try:
         wait_until(lambda: job_of(database, waiting).state == JobState.DONE)
-        question = Question(AGREEMENT, ("demo-sample-a", "demo-overlap"), AgreementOptions(bootstrap=50))
+        question = ResultQuestion(AGREEMENT, ("demo-sample-a", "demo-overlap"), AgreementOptions(bootstrap=50))
         with database.transaction() as session:
             sent = ask_worker(session, question).id
         queue = WorkQueue(settings)
@@ -64,7 +57,7 @@ def test_a_worker_does_what_waited_and_what_is_sent_and_stops_when_told(
         queue.close()
         wait_until(lambda: job_of(database, sent).state == JobState.DONE)
         with database.reading() as session:
-            assert look(session, question).is_current
+            assert find_status(session, question).is_current
     finally:
         worker.send_signal(signal.SIGTERM)
         status = worker.wait(60)

@@ -1,1 +1,1 @@
-"""The wire formats of providers, as pure functions: the body of a request, and what a response says."""
+"""Wire formats of providers, as pure functions: make the body of a request, and read a response."""

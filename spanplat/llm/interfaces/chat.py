@@ -1,10 +1,10 @@
-"""OpenAI's chat completions, which most other servers speak too."""
+"""OpenAI's chat completions, which most other servers support too."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spanplat.llm.interfaces.interface import SCHEMA_NAME, count, cut_off, unintelligible
-from spanplat.llm.provider import Completion, FinishReason, Request, Usage
+from spanplat.llm.provider import FinishReason, ModelReply, Request, Usage
 from spanplat.schemas.model_settings import ReplyFormat
 
 _FINISHES: dict[str, FinishReason] = {
@@ -34,8 +34,8 @@ class ChatCompletions:
             body["response_format"] = {"type": "json_object"}
         return body | dict(request.parameters)
 
-    def read(self, response: Mapping[str, Any]) -> Completion:
-        """Read a response; reasoning is taken from the fields that compatible servers use for it."""
+    def read(self, response: Mapping[str, Any]) -> ModelReply:
+        """Read a response. Reasoning is in different fields at different servers."""
         choices = response.get("choices")
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
             raise unintelligible("it has no choices")
@@ -45,7 +45,7 @@ class ChatCompletions:
         refusal = message.get("refusal")
         finish = _FINISHES.get(str(choices[0].get("finish_reason")), "other")
         usage = response.get("usage")
-        return Completion(
+        return ModelReply(
             text=str(message.get("content") or refusal or ""),
             reasoning=str(message.get("reasoning_content") or message.get("reasoning") or ""),
             model_version=str(response.get("model") or ""),
@@ -60,7 +60,7 @@ class ChatCompletions:
         )
 
     def assemble(self, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Put the chunks of a stream together; what has come counts as whole once a reason to finish has come."""
+        """Assemble the chunks of a stream. The reply is complete once a finish reason has come."""
         message: dict[str, Any] = {"role": "assistant"}
         whole: dict[str, Any] = {}
         finish = usage = None
@@ -68,11 +68,11 @@ class ChatCompletions:
             whole = {name: event[name] for name in ("id", "created", "model") if event.get(name)} | whole
             usage = event.get("usage") or usage
             choices = event.get("choices")
-            if not isinstance(choices, list) or not choices:
+            if not isinstance(choices, list) or not choices:  # the chunk with the usage has no choices
                 continue
             finish = choices[0].get("finish_reason") or finish
             for name, piece in (choices[0].get("delta") or {}).items():
-                if isinstance(piece, str) and name != "role":
+                if isinstance(piece, str) and name != "role":  # texts grow by pieces, the role may be sent again
                     message[name] = message.get(name, "") + piece
         if finish is None:
             raise cut_off()

@@ -1,9 +1,9 @@
-"""What every wire format gives."""
+"""Protocol of the wire formats, and their common functions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from spanplat.llm.provider import CallFailed, Completion, Request
+from spanplat.llm.provider import CallFailed, ModelReply, Request
 from spanplat.schemas.model_settings import ReplyFormat
 
 SCHEMA_NAME = "annotations"
@@ -13,15 +13,15 @@ class Interface(Protocol):
     """One wire format."""
 
     path: str
-    """Where requests go, after the server's address."""
+    """Path of requests, after the server's address."""
     streaming: Mapping[str, Any]
-    """What the body of a request says beside, for the reply to come as a stream."""
+    """Additional fields in the body of a request for a streamed reply."""
 
     def body(self, model: str, request: Request, reply_format: ReplyFormat) -> dict[str, Any]:
         """Return the body of a request."""
         ...
 
-    def read(self, response: Mapping[str, Any]) -> Completion:
+    def read(self, response: Mapping[str, Any]) -> ModelReply:
         """Read a response.
 
         Raises
@@ -32,7 +32,7 @@ class Interface(Protocol):
         ...
 
     def assemble(self, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Put the events of a stream together to the response that would have come whole.
+        """Assemble the events of a stream into the response that would have come without streaming.
 
         Raises
         ------
@@ -43,7 +43,7 @@ class Interface(Protocol):
 
 
 def unintelligible(problem: str) -> CallFailed:
-    """Make the error for a response that lacks what the interface promises."""
+    """Return the error for a response that does not have the interface's form."""
     return CallFailed(
         f"the server's response is not of its interface: {problem}; check model.base_url and model.interface",
         kind="unintelligible",
@@ -51,12 +51,12 @@ def unintelligible(problem: str) -> CallFailed:
 
 
 def cut_off() -> CallFailed:
-    """Make the error for a stream that ended too early."""
+    """Return the error for a stream that ended too early."""
     return CallFailed("the reply was cut off: its stream ended before the reply did", kind="connection")
 
 
 def count(usage: object, *path: str) -> int:
-    """Return a number of tokens from nested usage figures; 0 where the server does not tell."""
+    """Return a number of tokens from nested usage figures, or 0 if the server does not report it."""
     value: object = usage
     for name in path:
         value = value.get(name) if isinstance(value, Mapping) else None

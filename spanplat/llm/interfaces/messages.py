@@ -5,11 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spanplat.llm.interfaces.interface import SCHEMA_NAME, count, cut_off, unintelligible
-from spanplat.llm.provider import Completion, FinishReason, Request, Usage
+from spanplat.llm.provider import FinishReason, ModelReply, Request, Usage
 from spanplat.schemas.model_settings import ReplyFormat
-
-MAX_TOKENS = 4096
-"""Longest reply where the definition's parameters do not say ``max_tokens``, which this interface requires."""
+from spanplat.schemas.providers import MESSAGES_REPLY_LIMIT
 
 _FINISHES: dict[str, FinishReason] = {
     "end_turn": "stop",
@@ -28,11 +26,12 @@ class Messages:
     streaming: Mapping[str, Any] = {"stream": True}
 
     def body(self, model: str, request: Request, reply_format: ReplyFormat) -> dict[str, Any]:
-        """Return the body of a request; system messages stand apart, as the interface wants it."""
+        """Return the body of a request. The interface has a separate field for system messages."""
         system = "\n\n".join(message.content for message in request.messages if message.role == "system")
+        # The interface requires max_tokens. A limit in the parameters replaces this one at the end.
         body: dict[str, Any] = {
             "model": model,
-            "max_tokens": MAX_TOKENS,
+            "max_tokens": MESSAGES_REPLY_LIMIT,
             "messages": [
                 {"role": message.role, "content": message.content}
                 for message in request.messages
@@ -42,6 +41,7 @@ class Messages:
         if system:
             body["system"] = system
         parameters = dict(request.parameters)
+        # The schema and the effort of reasoning share the field output_config, so they are merged.
         if request.schema is not None and reply_format == "schema":
             output = {"format": {"type": "json_schema", "schema": dict(request.schema)}}
             body["output_config"] = output | dict(parameters.pop("output_config", {}))
@@ -51,8 +51,8 @@ class Messages:
             body |= {"tools": [tool], "tool_choice": {"type": "tool", "name": SCHEMA_NAME}}
         return body | parameters
 
-    def read(self, response: Mapping[str, Any]) -> Completion:
-        """Read a response; the input of the tool is the reply where a tool was used."""
+    def read(self, response: Mapping[str, Any]) -> ModelReply:
+        """Read a response. If a tool was used, its input is the reply."""
         content = response.get("content")
         if not isinstance(content, list):
             raise unintelligible("it has no content")
@@ -64,7 +64,8 @@ class Messages:
         thoughts = [str(block.get("thinking") or "") for block in blocks if block.get("type") == "thinking"]
         usage = response.get("usage")
         read, written = count(usage, "cache_read_input_tokens"), count(usage, "cache_creation_input_tokens")
-        return Completion(
+        # Anthropic's input_tokens leave out the tokens read from and written to the cache; ours include them.
+        return ModelReply(
             text=tools[-1] if tools else "".join(texts),
             reasoning="\n\n".join(thoughts),
             model_version=str(response.get("model") or ""),
@@ -80,7 +81,7 @@ class Messages:
         )
 
     def assemble(self, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Put the blocks of a stream together."""
+        """Assemble the blocks of a stream into a response."""
         whole: dict[str, Any] = {}
         blocks: dict[int, dict[str, Any]] = {}
         inputs: dict[int, str] = {}
@@ -97,7 +98,7 @@ class Messages:
                 case {"type": "message_delta", "delta": dict(delta)}:
                     whole |= delta
                     whole["usage"] = {**(whole.get("usage") or {}), **(event.get("usage") or {})}
-                case {"type": "message_stop"}:
+                case {"type": "message_stop"}:  # the pieces of a tool's input are JSON only when all are there
                     for index, text in inputs.items():
                         blocks[index]["input"] = _parsed(text)
                     return whole | {"content": [blocks[index] for index in sorted(blocks)]}
@@ -105,14 +106,14 @@ class Messages:
 
 
 def _extend(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
-    """Add a piece to what a block has of it already."""
+    """Append the texts of a delta to a block."""
     for name in ("text", "thinking", "signature"):
         if isinstance(delta.get(name), str):
             block[name] = block.get(name, "") + delta[name]
 
 
 def _parsed(text: str) -> Any:
-    """Return the input of a tool; as text where it is no JSON, which a reply cut at its length need not be."""
+    """Return the input of a tool. If it is not JSON, for example because the reply was cut off, return it as text."""
     try:
         return json.loads(text)
     except ValueError:

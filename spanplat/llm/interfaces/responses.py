@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from spanplat.llm.interfaces.interface import SCHEMA_NAME, count, cut_off, unintelligible
-from spanplat.llm.provider import CallFailed, Completion, FinishReason, Request, Usage
+from spanplat.llm.provider import CallFailed, FinishReason, ModelReply, Request, Usage
 from spanplat.schemas.model_settings import ReplyFormat
 
 _LAST_EVENTS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 
 
 class Responses:
-    """The responses interface; what is asked is not kept on the server."""
+    """The responses interface. The server is asked to store nothing."""
 
     path = "/responses"
     streaming: Mapping[str, Any] = {"stream": True}
@@ -24,6 +24,7 @@ class Responses:
             "store": False,
         }
         parameters = dict(request.parameters)
+        # The schema and other settings of the text share one field, so they are merged.
         text = dict(parameters.pop("text", {}))
         if request.schema is not None and reply_format == "schema":
             schema = {"type": "json_schema", "name": SCHEMA_NAME, "strict": True, "schema": dict(request.schema)}
@@ -32,8 +33,8 @@ class Responses:
             text = {"format": {"type": "json_object"}} | text
         return body | ({"text": text} if text else {}) | parameters
 
-    def read(self, response: Mapping[str, Any]) -> Completion:
-        """Read a response; the summaries of reasoning are its reasoning."""
+    def read(self, response: Mapping[str, Any]) -> ModelReply:
+        """Read a response. Its reasoning consists of the summaries of reasoning."""
         output = response.get("output")
         if not isinstance(output, list):
             raise unintelligible("it has no output")
@@ -44,7 +45,7 @@ class Responses:
         texts = list(_parts(output, "message", "content", "output_text", "text"))
         refusals = list(_parts(output, "message", "content", "refusal", "refusal"))
         usage = response.get("usage")
-        return Completion(
+        return ModelReply(
             text="".join(texts or refusals),
             reasoning="\n\n".join(_parts(output, "reasoning", "summary", "summary_text", "text")),
             model_version=str(response.get("model") or ""),
@@ -60,7 +61,7 @@ class Responses:
         )
 
     def assemble(self, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the whole response, which the last event holds."""
+        """Return the whole response, which is in the last event."""
         for event in reversed(events):
             if event.get("type") in _LAST_EVENTS and isinstance(event.get("response"), Mapping):
                 return dict(event["response"])

@@ -1,13 +1,12 @@
-"""The prompts that ship: presets, their parts, and the qualities that ``gauge`` judges."""
+"""Library of prompts: presets, their parts, and the qualities that ``gauge`` judges."""
 
 import re
 from functools import cache
 from typing import Any, get_args
 
-import yaml
-
 from spanplat import paths
 from spanplat.errors import InvalidInput
+from spanplat.schemas import yaml_documents
 from spanplat.schemas.assignment import Aspect
 from spanplat.schemas.prompt_settings import Preset
 
@@ -22,7 +21,7 @@ def preset_source(name: Preset) -> str:
 
 
 def preset_summary(name: Preset) -> str:
-    """Return what a preset asks for, in a line: the comment its file begins with."""
+    """Return a summary of a preset in one line. It is the comment at the beginning of its file."""
     found = re.match(r"{#-?\s*(.*?)\s*-?#}", preset_source(name), re.DOTALL)
     return " ".join(found[1].split()) if found else ""
 
@@ -49,8 +48,8 @@ def part_source(name: str) -> str:
 
 @cache
 def aspect_library() -> dict[str, dict[str, Any]]:
-    """Return the qualities that ship, by ``kind of text/quality``."""
-    content = yaml.safe_load((PROMPTS / "aspects.yaml").read_text("utf-8"))
+    """Return the qualities of the library, by ``kind of text/quality``."""
+    content = yaml_documents.load((PROMPTS / "aspects.yaml").read_text("utf-8"))
     return {
         f"{kind}/{key}": {"task": group["task"], "output": group["output"], "key": key, **aspect}
         for kind, group in content.items()
@@ -59,7 +58,7 @@ def aspect_library() -> dict[str, dict[str, Any]]:
 
 
 def complete_aspect(aspect: Aspect) -> Aspect:
-    """Fill what a definition's aspect leaves open from the library entry it names.
+    """Fill the empty fields of a definition's aspect from the library entry that it names.
 
     Raises
     ------

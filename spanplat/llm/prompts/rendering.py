@@ -1,4 +1,4 @@
-"""Rendering a campaign's prompt for one item, and keeping the prompt with the campaign."""
+"""Rendering of a campaign's prompt for one item, and storage of the prompt in the campaign."""
 
 import hashlib
 import json
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spanplat.errors import InvalidInput
-from spanplat.llm.item import AskedItem, JudgedSpan
+from spanplat.llm.item import AskedItem, AskedSpan
 from spanplat.llm.prompts.library import part_names, part_source, preset_source
 from spanplat.llm.prompts.reply_schema import reply_schema
 from spanplat.llm.prompts.templates import render_template
@@ -19,25 +19,25 @@ from spanplat.schemas.prompt_settings import PromptSettings
 from spanplat.schemas.questions import PairQuestion
 
 _NOT_TOLD = {"prompt_sha256", "placement", "fuzzy", "instructions_from", "examples_from", "examples", "examples_seed"}
-"""Settings that prompts do not depend on, once what they name is taken."""
+"""Settings that the prompts do not depend on, once the inputs from other campaigns are stored."""
 
 _TOLD_AT_THE_END = ("final_instructions", "reasoning")
 FINAL_PARTS = ("think_briefly", "answer_only")
-"""The two final instructions."""
+"""Prompt parts of the two final instructions."""
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """What a model is sent about one item."""
+    """Prompt about one item."""
 
     user: str
     system: str | None = None
     schema: Mapping[str, Any] | None = None
-    """JSON Schema of the reply; None where the reply is not JSON alone."""
+    """JSON Schema of the reply. None if the reply is not only JSON."""
 
     @property
     def sha256(self) -> str:
-        """Digest of all of it."""
+        """Digest of all parts of the prompt."""
         content = [self.system, self.user, self.schema]
         return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
 
@@ -50,14 +50,14 @@ def render_prompt(definition: CampaignDefinition, item: AskedItem, inputs: Promp
     definition
         The campaign.
     item
-        What is asked about.
+        The item.
     inputs
         Worked examples, and instructions of another campaign.
 
     Raises
     ------
     InvalidInput
-        If the campaign cannot be asked by its preset, or a template is wrong: where, and what.
+        If the campaign does not fit its preset, or a template is wrong. The message says where and why.
     """
     settings = definition.model or PromptSettings()
     check_prompt(definition)
@@ -67,19 +67,20 @@ def render_prompt(definition: CampaignDefinition, item: AskedItem, inputs: Promp
 
 
 def freeze_prompt(definition: CampaignDefinition) -> CampaignDefinition:
-    """Write the text of every template a campaign uses into its definition, so that later versions of the presets change nothing.
+    """Write the text of every template of a campaign into its definition, so that later versions of the presets change nothing.
 
     Raises
     ------
     InvalidInput
-        If the campaign cannot be asked by its preset, or a template is wrong.
+        If the campaign does not fit its preset, or a template is wrong.
     """
     settings = definition.model
-    if settings is None or settings.provider == "overlap":
+    if settings is None or settings.is_offline:
         return definition
     check_prompt(definition)
+    # A made-up item is rendered only to learn which parts the template uses.
     used: list[str] = []
-    judged = JudgedSpan("text", "A text.", "Category", "a reason") if definition.item.kind == "span" else None
+    judged = AskedSpan("text", "A text.", "Category", "a reason") if definition.item.kind == "span" else None
     item = AskedItem(["A text.", "Another text."], {"field": "value"}, aspect=_any_aspect(definition), judged=judged)
     render_template(
         _name(settings),
@@ -90,15 +91,17 @@ def freeze_prompt(definition: CampaignDefinition) -> CampaignDefinition:
     )
     parts = {name: _part(settings, name) for name in dict.fromkeys(used)}
     kept = settings.model_copy(update={"prompt": _source(settings), "parts": parts})
+    # model_copy does not validate, so the settings are validated here.
     return definition.model_copy(update={"model": ModelSettings.model_validate(kept.model_dump())})
 
 
 def prompt_digest(definition: CampaignDefinition) -> str:
-    """Return the SHA-256 of all that a campaign's prompts are made of beside the items.
+    """Return the SHA-256 of everything that a campaign's prompts depend on, except the items.
 
-    That is the templates, what is taken from other campaigns, and what of the definition the templates see. Where the prompt is frozen
-    (see `freeze_prompt`), campaigns of one digest ask the same words about the same item.
+    That is the templates, the inputs from other campaigns, and the parts of the definition that templates see. If the prompts are
+    frozen (see `freeze_prompt`), campaigns with the same digest send the same words about the same item.
     """
+    # Only the settings of the prompt: model, price and limits do not change the words.
     settings = PromptSettings.model_validate(
         (definition.model or PromptSettings()).model_dump(include=set(PromptSettings.model_fields))
     )
@@ -111,12 +114,12 @@ def prompt_digest(definition: CampaignDefinition) -> str:
 
 
 def check_prompt(definition: CampaignDefinition) -> None:
-    """Make sure that a campaign has what its preset asks about.
+    """Check that a campaign has everything that its preset needs.
 
     Raises
     ------
     InvalidInput
-        Saying what is missing, and what to use in its place.
+        If something is missing. The message says what, and what to use instead.
     """
     settings = definition.model or PromptSettings()
     form, kind = settings.reply_form, definition.item.kind

@@ -1,4 +1,4 @@
-"""The form of a reply in JSON, as the prompt tells it and as a JSON Schema; the reason comes before the passage."""
+"""Form of a reply in JSON, for the prompt and as a JSON Schema. The reason comes before the passage."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,14 +7,6 @@ from typing import Any
 from spanplat.llm.replies.answers import asked_questions
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.prompt_settings import PromptSettings
-from spanplat.schemas.questions import (
-    AnyQuestion,
-    CheckboxQuestion,
-    ChoiceQuestion,
-    ChoicesQuestion,
-    LikertQuestion,
-    SliderQuestion,
-)
 
 Schema = dict[str, Any]
 
@@ -22,29 +14,29 @@ _NULLABLE_TEXT: Schema = {"type": ["string", "null"]}
 
 
 def asks_reason(settings: PromptSettings) -> bool:
-    """Tell whether each span comes with a reason."""
+    """Return whether each span has a reason."""
     return settings.preset != "noreason"
 
 
 def asks_context(settings: PromptSettings) -> bool:
-    """Tell whether each passage is given a second time with what stands around it."""
+    """Return whether each passage is repeated with its context."""
     return settings.preset == "mqm"
 
 
 def asks_side(definition: CampaignDefinition) -> bool:
-    """Tell whether each span says where it stands, because a category may stand on both sides."""
+    """Return whether each span names its side, because a category is allowed on both sides."""
     return any(category.side == "both" for category in definition.categories)
 
 
 def thinks_aloud(settings: PromptSettings) -> bool:
-    """Tell whether the model writes down what it thinks before it answers, so that its reply is not JSON alone."""
+    """Return whether the model writes its reasoning before the answer, so that its reply is not only JSON."""
     return settings.preset == "cot" or (settings.preset == "mqm" and settings.visible_reasoning)
 
 
 def reply_schema(definition: CampaignDefinition) -> Schema | None:
-    """Return the JSON Schema of a campaign's replies; None where they are lines of text, or thoughts come first.
+    """Return the JSON Schema of a campaign's replies, or None if they are lines of text or begin with reasoning.
 
-    Every property is required and no other allowed, which is what providers ask of a schema they enforce.
+    Every property is required, and no other is allowed. Providers demand this of a schema that they enforce.
     """
     settings = definition.model or PromptSettings()
     if settings.reply_form != "spans" or thinks_aloud(settings):
@@ -52,12 +44,12 @@ def reply_schema(definition: CampaignDefinition) -> Schema | None:
     properties: Schema = {"annotations": {"type": "array", "items": _object(_span(definition, settings))}}
     questions = asked_questions(definition.questions)
     if questions:
-        properties["answers"] = _object({question.key: _answer(question) for question in questions})
+        properties["answers"] = _object({question.key: question.reply_schema() for question in questions})
     return _object(properties)
 
 
 def reply_form(definition: CampaignDefinition, *, blank: bool = False) -> str:
-    """Return a reply with dots for its values; ``blank`` gives one that marks nothing."""
+    """Return a reply with dots as values. With ``blank``, return a reply that marks nothing."""
     settings = definition.model or PromptSettings()
     span = dict.fromkeys(_span(definition, settings), "…")
     reply: dict[str, Any] = {"annotations": [] if blank else [span]}
@@ -70,16 +62,16 @@ def reply_form(definition: CampaignDefinition, *, blank: bool = False) -> str:
 def ideal_reply(
     definition: CampaignDefinition, spans: Sequence[Mapping[str, Any]], answers: Mapping[str, Any] | None = None
 ) -> str:
-    """Return the reply that says given spans and answers, as the prompt asks for it.
+    """Return the reply with given spans and answers, in the form that the prompt asks for.
 
     Parameters
     ----------
     definition
-        Of the campaign that asks.
+        Definition of the campaign.
     spans
-        Each with ``text``, ``category`` (name), and what else the form has (``reason``, ``severity`` …), in text order.
+        Spans in text order, with ``text``, ``category`` (name), and the other fields of the form (``reason``, ``severity`` …).
     answers
-        By key of the question.
+        Answers by key of the question.
     """
     settings = definition.model or PromptSettings()
     names = _span(definition, settings)
@@ -93,6 +85,7 @@ def ideal_reply(
 def _span(definition: CampaignDefinition, settings: PromptSettings) -> Schema:
     names = [category.name for category in definition.categories]
     subcategories = [sub.name for category in definition.categories for sub in category.subcategories]
+    # The order counts, because a model writes the fields in this order: it explains an error before it quotes it.
     properties: Schema = {"reason": {"type": "string"}} if asks_reason(settings) else {}
     properties["text"] = {"type": "string"}
     if asks_context(settings):
@@ -105,23 +98,6 @@ def _span(definition: CampaignDefinition, settings: PromptSettings) -> Schema:
     if asks_side(definition):
         properties["side"] = {"type": "string", "enum": ["output", "source"]}
     return properties
-
-
-def _answer(question: AnyQuestion) -> Schema:
-    match question:
-        case SliderQuestion():
-            return {"type": "number"}
-        case LikertQuestion():
-            return {"type": "integer"}
-        case CheckboxQuestion():
-            return {"type": "boolean"}
-        case ChoiceQuestion():
-            return {"type": "string", "enum": [option.label for option in question.options]}
-        case ChoicesQuestion():
-            labels = [option.label for option in question.options]
-            return {"type": "array", "items": {"type": "string", "enum": labels}}
-        case _:
-            return {"type": "string"}
 
 
 def _object(properties: Schema) -> Schema:

@@ -1,4 +1,4 @@
-"""Prompt templates: Jinja2 in a sandbox, where a name that does not exist is an error."""
+"""Prompt templates: Jinja2 in a sandbox. An unknown name is an error."""
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -10,6 +10,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from spanplat.errors import InvalidInput
 
+# Definitions of campaigns contain templates, so their authors could run code here without the sandbox.
 _ENVIRONMENT = ImmutableSandboxedEnvironment(
     undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False, keep_trailing_newline=True
 )
@@ -30,25 +31,26 @@ def render_template(
     Parameters
     ----------
     name
-        What to call it in messages.
+        Name of the template in messages.
     source
-        Its text. ``parts("…", …)`` in it puts parts below one another, parted by blank lines; what they render to nothing is left out.
+        Text of the template. ``parts("…", …)`` in it inserts parts with blank lines between them. Parts that render to nothing are
+        left out.
     part
-        Gives the text of a part.
+        Function that returns the text of a part.
     variables
-        What templates see.
+        Variables of the templates.
     part_names
-        Is given the names of the parts used, in order.
+        List to which the names of the used parts are appended, in order.
 
     Returns
     -------
     str
-        The text without line breaks at its ends.
+        The rendered text, without line breaks at its ends.
 
     Raises
     ------
     InvalidInput
-        With the template's name, the line, and what is wrong.
+        If a template is wrong. The message gives its name, the line and the problem.
     """
 
     def parts(*names: str, **more: Any) -> str:
@@ -76,18 +78,19 @@ def _render(name: str, source: str, variables: Mapping[str, Any]) -> str:
         raise InvalidInput(
             f"prompt template {name}{_line_of(error)}: {error.message}; templates only read what they are given"
         ) from error
+    # Expressions in a template can raise nearly any error of a computation, such as a division by zero.
     except (TemplateError, TypeError, ValueError, AttributeError, KeyError, ArithmeticError, RecursionError) as error:
         raise InvalidInput(f"prompt template {name}{_line_of(error)}: {error}") from error
 
 
 @lru_cache(maxsize=512)
 def _compiled(source: str) -> Template:
-    """Compile a template once for the thousands of items it is rendered for."""
+    """Compile a template once, because it is rendered for thousands of items."""
     return _ENVIRONMENT.from_string(source)
 
 
 def _line_of(error: BaseException) -> str:
-    """Return the line of the template where an error came up; Jinja2 names compiled templates ``<template>``."""
+    """Return the line of the template with the error. Jinja2 uses the file name ``<template>`` for compiled templates."""
     lines = []
     traceback = error.__traceback__
     while traceback is not None:

@@ -1,4 +1,4 @@
-"""What prompt templates see of a campaign and an item."""
+"""Variables of prompt templates, from a campaign and an item."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,20 +12,12 @@ from spanplat.llm.replies.answers import asked_questions
 from spanplat.schemas.assignment import Aspect
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.prompt_settings import PromptSettings
-from spanplat.schemas.questions import (
-    AnyQuestion,
-    CheckboxQuestion,
-    ChoiceQuestion,
-    ChoicesQuestion,
-    LikertQuestion,
-    PairQuestion,
-    SliderQuestion,
-)
+from spanplat.schemas.questions import AnyQuestion, PairQuestion
 
 
 @dataclass(frozen=True)
-class WorkedExample:
-    """A text with the reply it should get."""
+class PromptExample:
+    """A text with its ideal reply."""
 
     source: Any
     text: str
@@ -33,35 +25,35 @@ class WorkedExample:
 
     @property
     def source_text(self) -> str:
-        """The source as a model is shown it."""
+        """Source in the form that a model sees."""
         return source_as_text(self.source)
 
 
 @dataclass(frozen=True)
 class PromptInputs:
-    """What prompts take from other campaigns."""
+    """Inputs of prompts from other campaigns."""
 
-    examples: Sequence[WorkedExample] = ()
+    examples: Sequence[PromptExample] = ()
     instructions: str | None = None
-    """Of the human campaign that ``verbatim`` follows; by default the campaign's own guidelines."""
+    """Instructions of the human campaign, for preset ``verbatim``. None for the campaign's own guidelines."""
 
 
 @dataclass(frozen=True)
 class AskedQuestion:
-    """A question as a model is asked it."""
+    """A question in the form that a model sees."""
 
     key: str
     label: str
     help: str
     answer: str
-    """What an answer looks like."""
+    """Description of a valid answer."""
     placeholder: str
-    """What stands for the answer in the form of a reply."""
+    """Placeholder of the answer in the form of a reply."""
     tie: bool = False
 
     @property
     def line(self) -> str:
-        """What its line in a reply begins with: the label without the mark at its end."""
+        """Beginning of its line in a reply: the label without the mark at its end."""
         return self.label.rstrip(" .:?!")
 
 
@@ -74,7 +66,7 @@ class NamedInput:
 
 
 def template_variables(definition: CampaignDefinition, item: AskedItem, inputs: PromptInputs) -> dict[str, Any]:
-    """Return everything that the templates of a campaign see for an item."""
+    """Return all variables of a campaign's templates for an item."""
     settings = definition.model or PromptSettings()
     questions = [_asked(question) for question in asked_questions(definition.questions)]
     gauge = settings.gauge
@@ -103,6 +95,7 @@ def template_variables(definition: CampaignDefinition, item: AskedItem, inputs: 
         "judgements": ", ".join(gauge.labels)
         if gauge.score == "labels"
         else f"a whole number from 1 to {len(numbers)}",
+        # The labels of gauge go from worst to best.
         "worst": names[0],
         "best": names[-1],
         "errors": list(item.errors),
@@ -119,7 +112,7 @@ def template_variables(definition: CampaignDefinition, item: AskedItem, inputs: 
 
 
 def source_as_text(source: Any) -> str:
-    """Return a source as a model is shown it: text as it stands (also where it is the only field), anything else as JSON."""
+    """Return a source in the form that a model sees: text unchanged (also if it is the only field), anything else as JSON."""
     if source is None or source in ({}, []):
         return ""
     if isinstance(source, Mapping) and len(source) == 1 and isinstance(only := next(iter(source.values())), str):
@@ -130,7 +123,7 @@ def source_as_text(source: Any) -> str:
 
 
 def named_inputs(source: Any) -> list[NamedInput]:
-    """Return the fields of a source (question, context, history, knowledge, …), each under its own heading."""
+    """Return the fields of a source (question, context, history, knowledge, …), each with its own heading."""
     if isinstance(source, Mapping):
         return [
             NamedInput(str(name).replace("_", " ").strip().capitalize(), source_as_text(value))
@@ -147,30 +140,6 @@ def _aspect(definition: CampaignDefinition, item: AskedItem) -> Aspect | None:
 
 
 def _asked(question: AnyQuestion) -> AskedQuestion:
-    match question:
-        case SliderQuestion():
-            low, high = (_end(question.minimum, question.lowest), _end(question.maximum, question.highest))
-            answer, placeholder = f"a number from {low} to {high}", "number"
-        case LikertQuestion():
-            low, high = _end(1, question.lowest), _end(question.points, question.highest)
-            answer, placeholder = f"a whole number from {low} to {high}", "number"
-        case ChoiceQuestion():
-            answer, placeholder = f"one of: {_options(question)}", "your choice"
-        case ChoicesQuestion():
-            answer, placeholder = f"a list of any of: {_options(question)}", "your choices"
-        case CheckboxQuestion():
-            answer, placeholder = "true or false", "true or false"
-        case PairQuestion():
-            answer, placeholder = "A, B or Tie" if question.tie else "A or B", "your choice"
-        case _:
-            answer, placeholder = "text; may be empty", "text"
+    hint = question.reply_hint()
     tie = isinstance(question, PairQuestion) and question.tie
-    return AskedQuestion(question.key, question.label, question.help, answer, placeholder, tie)
-
-
-def _end(number: float, name: str) -> str:
-    return f"{number:g} ({name})" if name else f"{number:g}"
-
-
-def _options(question: ChoiceQuestion | ChoicesQuestion) -> str:
-    return "; ".join(option.label for option in question.options)
+    return AskedQuestion(question.key, question.label, question.help, hint.answer, hint.placeholder, tie)

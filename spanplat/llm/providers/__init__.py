@@ -1,1 +1,1 @@
-"""The providers: two SDKs, an offline baseline, and one that answers from a script."""
+"""Providers: two SDKs, an offline baseline, and one that answers from a script."""

@@ -1,14 +1,15 @@
 """Anthropic's models."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from spanplat.llm.addresses import allowed_address
 from spanplat.llm.interfaces.messages import Messages
 from spanplat.llm.keys import find_key_of, is_own_address, without_keys
-from spanplat.llm.provider import BatchSearch, BatchState, CallFailed, Completion, HandedIn, Request
+from spanplat.llm.provider import BatchSearch, BatchState, CallFailed, ModelReply, Request, SubmittedBatch
 from spanplat.llm.providers.failures import status_of
 from spanplat.llm.providers.remote import NO_KEY, RemoteProvider
+from spanplat.schemas.categories import Category
 from spanplat.schemas.model_settings import ModelSettings
 
 KEY_VARIABLE = "ANTHROPIC_API_KEY"
@@ -17,7 +18,7 @@ OWN_ADDRESS = f"https://{OWN_HOST}"
 
 
 class AnthropicProvider(RemoteProvider):
-    """Asks through the ``anthropic`` SDK.
+    """Provider that uses the ``anthropic`` SDK.
 
     Raises
     ------
@@ -38,14 +39,39 @@ class AnthropicProvider(RemoteProvider):
         )
         super().__init__(anthropic, client, key, settings, Messages())
 
+    @classmethod
+    def of(cls, settings: ModelSettings, categories: Sequence[Category] = ()) -> "AnthropicProvider":
+        """Return the provider for these settings. Language models need no ``categories``; their prompt has them."""
+        del categories
+        return cls(settings)
+
+    @staticmethod
+    def sent_reasoning(settings: ModelSettings) -> dict[str, Any]:
+        """Return effort and budget of reasoning."""
+        reasoning = settings.reasoning
+        if reasoning is None:
+            return {}
+        effort = {"output_config": {"effort": reasoning.effort}} if reasoning.effort else {}
+        thinking = {"type": "enabled", "budget_tokens": reasoning.budget}
+        return effort | ({"thinking": thinking} if reasoning.budget else {})
+
+    @staticmethod
+    def sends_budget(settings: ModelSettings) -> bool:
+        """Return True, because the interface has a field for it."""
+        del settings
+        return True
+
     async def submit_batch(self, key: str, requests: Mapping[str, Request]) -> str:
-        """Hand in requests as a message batch; the interface has no place for the key but the ids of the requests."""
+        """Submit requests as a message batch. The interface has no field for the key, so only the ids of the requests carry it."""
         del key
         entries: Any = [{"custom_id": name, "params": self.body(request)} for name, request in requests.items()]
         return str((await self._call(self._client.messages.batches.create(requests=entries))).id)
 
-    async def find_batch(self, batch: HandedIn) -> BatchSearch:
-        """Look for a batch made since with as many requests, whose ids bear its mark; they are shown once it has ended."""
+    async def find_batch(self, batch: SubmittedBatch) -> BatchSearch:
+        """Search for a batch created since, with as many requests and with its mark in their ids.
+
+        The ids can be seen only after a batch has ended.
+        """
 
         async def search() -> BatchSearch:
             unclear = False
@@ -65,17 +91,17 @@ class AnthropicProvider(RemoteProvider):
         return await self._call(search())
 
     async def _bears(self, batch: str, mark: str) -> bool:
-        """Tell whether the requests of a batch that has ended bear a mark."""
+        """Return whether the ids of an ended batch's requests begin with a mark."""
         results = await self._client.messages.batches.results(batch)
         try:
-            async for line in results:
+            async for line in results:  # all ids of a batch begin alike, so the first line is enough
                 return str(line.custom_id).startswith(mark)
         finally:
             await results.close()
         return False
 
     async def batch_state(self, batch: str) -> BatchState:
-        """Tell how far a batch is."""
+        """Return the state of a batch."""
         found = await self._call(self._client.messages.batches.retrieve(batch))
         counts = found.request_counts
         return BatchState(
@@ -85,21 +111,22 @@ class AnthropicProvider(RemoteProvider):
             cancelling=found.processing_status == "canceling",
         )
 
-    async def batch_results(self, batch: str) -> AsyncIterator[tuple[str, Completion | CallFailed]]:
+    async def batch_results(self, batch: str) -> AsyncIterator[tuple[str, ModelReply | CallFailed]]:
         """Yield the results of a batch."""
         found = await self._call(self._client.messages.batches.retrieve(batch))
         if not found.results_url:
             raise CallFailed(f"the results of batch {batch} are no longer kept", status=410)
         results = await self._call(self._client.messages.batches.results(batch))
         lines = aiter(results)
+        # Not "async for": each step goes through _call, which turns the SDK's errors into CallFailed.
         while (line := await self._call(anext(lines, None))) is not None:
             yield self._result(line.to_dict(mode="json", warnings=False))
 
     async def cancel_batch(self, batch: str) -> None:
-        """Ask the provider to stop."""
+        """Ask the provider to stop a batch."""
         await self._call(self._client.messages.batches.cancel(batch))
 
-    def _result(self, line: Mapping[str, Any]) -> tuple[str, Completion | CallFailed]:
+    def _result(self, line: Mapping[str, Any]) -> tuple[str, ModelReply | CallFailed]:
         name, result = str(line.get("custom_id")), line.get("result") or {}
         kind = result.get("type")
         if kind == "succeeded":
@@ -108,7 +135,7 @@ class AnthropicProvider(RemoteProvider):
             except CallFailed as failure:
                 return name, failure
         error = result.get("error") or {}
-        error = error.get("error") or error
+        error = error.get("error") or error  # the error itself is nested in a second object
         message = without_keys(f"in the batch: {error.get('message') or kind}", self._key)
         if kind != "errored":
             return name, CallFailed(message, code=kind)

@@ -1,16 +1,41 @@
-"""Which provider a definition asks."""
+"""Choice of the provider that a definition names."""
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, Protocol, cast
 
 from spanplat.errors import InvalidInput
 from spanplat.llm.provider import Provider
-from spanplat.llm.providers.anthropic import AnthropicProvider
-from spanplat.llm.providers.openai import OpenAIProvider
-from spanplat.llm.providers.overlap import OverlapAnnotator
+from spanplat.schemas.categories import Category
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.model_settings import ModelSettings
 
 
+class Client(Protocol):
+    """Class of a provider's module, by its name in the list of providers."""
+
+    def of(self, settings: ModelSettings, categories: Sequence[Category] = ()) -> Provider:
+        """Return the provider for these settings. Only offline annotators need the campaign's ``categories`` here."""
+
+    def sent_limit(self, settings: ModelSettings) -> dict[str, Any]:
+        """Return the limit of a reply under the provider's name for it. Return nothing if the settings do not state it."""
+
+    def sent_reasoning(self, settings: ModelSettings) -> dict[str, Any]:
+        """Return effort and budget of reasoning under the provider's names for them."""
+
+    def sends_budget(self, settings: ModelSettings) -> bool:
+        """Return whether the provider receives and keeps a budget of reasoning."""
+
+
+def client_of(settings: ModelSettings) -> Client:
+    """Return the class of the provider that the settings name."""
+    # Imported by name, because an SDK takes long to load and only one of them is needed.
+    module, _, name = settings.profile.client.partition(":")
+    return cast("Client", getattr(import_module(module), name))
+
+
 def make_provider(definition: CampaignDefinition) -> Provider:
-    """Return the provider of a model campaign; SDKs are imported, and keys read, only now.
+    """Return the provider of a model campaign. Only now are SDKs imported and keys read.
 
     Raises
     ------
@@ -20,25 +45,15 @@ def make_provider(definition: CampaignDefinition) -> Provider:
     settings = definition.model
     if settings is None:
         raise InvalidInput(f"campaign {definition.slug!r} is filled by people, not by a model")
-    match settings.provider:
-        case "openai" | "anthropic":
-            return make_language_model(settings)
-        case "overlap":
-            category = definition.find_category(settings.category) if settings.category else None
-            if settings.category and category is None:
-                raise InvalidInput(
-                    f"model.category is {settings.category!r}, which is not one of the campaign's categories"
-                )
-            category = category or next(iter(definition.categories), None)
-            return OverlapAnnotator(category.key if category else None)
+    return client_of(settings).of(settings, definition.categories)
 
 
 def make_language_model(settings: ModelSettings) -> Provider:
-    """Return the language model that settings name; SDKs are imported, and keys read, only now.
+    """Return the language model that the settings name. Only now are SDKs imported and keys read.
 
     Raises
     ------
     InvalidInput
         If a key is missing.
     """
-    return AnthropicProvider(settings) if settings.provider == "anthropic" else OpenAIProvider(settings)
+    return client_of(settings).of(settings)

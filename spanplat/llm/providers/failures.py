@@ -1,4 +1,4 @@
-"""What the errors of the SDKs mean; the two SDKs name theirs alike."""
+"""Errors of the SDKs as failed calls. The two SDKs use the same names for their errors."""
 
 import contextlib
 from collections.abc import Awaitable, Mapping
@@ -24,7 +24,7 @@ _STATUSES = {
     "api_error": 500,
     "overloaded_error": 529,
 }
-"""HTTP statuses by the names that errors bear within streams."""
+"""HTTP statuses by the names of errors within streams. Such a response began with status 200."""
 
 _TOO_LONG = "context_length_exceeded"
 _TOO_LONG_WORDS = "prompt is too long"
@@ -39,13 +39,14 @@ async def calling(sdk: ModuleType, key: str | None, call: Awaitable[T]) -> T:
     Raises
     ------
     CallFailed
-        If it fails, with a message that holds no key.
+        If it fails. The message contains no key.
     """
     import httpx2  # noqa: PLC0415 (comes with the SDKs, and is loaded with them)
 
     try:
         return await call
     except sdk.APITimeoutError as error:
+        # Without a connection, nothing can have been billed. After a connection, it can.
         if isinstance(error.__cause__, httpx2.ConnectTimeout | httpx2.PoolTimeout):
             raise CallFailed("the server could not be reached in time", kind="unreachable") from None
         raise CallFailed("the server did not answer in time (model.timeout)", kind="timeout") from error
@@ -59,7 +60,7 @@ async def calling(sdk: ModuleType, key: str | None, call: Awaitable[T]) -> T:
             status=status,
             code=code,
             retry_after=retry_after(error.response.headers),
-        ) from None  # the SDK's error holds the request, and with it the key
+        ) from None  # the SDK's error contains the request, and so the key
     except sdk.APIConnectionError as error:
         cause = f": {error.__cause__}" if error.__cause__ and str(error.__cause__) else ""
         if isinstance(error.__cause__, httpx2.ConnectError):
@@ -82,7 +83,7 @@ async def calling(sdk: ModuleType, key: str | None, call: Awaitable[T]) -> T:
 
 
 def failure_within(response: Mapping[str, Any], key: str | None) -> CallFailed | None:
-    """Return the failure that a server reports in a response that claims to be in order, as gateways do; None where there is none."""
+    """Return the failure in a response with a good status, as gateways send it, or None if there is none."""
     error = response.get("error")
     if not isinstance(error, Mapping) or any(name in response for name in ("choices", "output", "content")):
         return None
@@ -91,14 +92,14 @@ def failure_within(response: Mapping[str, Any], key: str | None) -> CallFailed |
 
 
 def status_of(code: str | None) -> int:
-    """Return the HTTP status that a provider's name for an error stands for; 500 where it is not known."""
+    """Return the HTTP status for a provider's name of an error, or 500 if the name is not known."""
     if code is not None and code.isdecimal() and 400 <= int(code) < 600:
         return int(code)
     return _STATUSES.get(code or "", 500)
 
 
 def _said(body: object) -> tuple[str, str | None]:
-    """Return what the body of an error says, and the provider's name for it."""
+    """Return the message in the body of an error, and the provider's name for the error."""
     if isinstance(body, Mapping) and isinstance(body.get("error"), Mapping):
         body = body["error"]
     if not isinstance(body, Mapping):
@@ -111,7 +112,7 @@ def _said(body: object) -> tuple[str, str | None]:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Return the seconds that a response's headers ask to wait: ``Retry-After`` as a number or a date, or in milliseconds.
+    """Return the seconds to wait by a response's headers: ``Retry-After`` as a number or a date, or in milliseconds.
 
     >>> retry_after({"retry-after": "3"}), retry_after({"retry-after-ms": "250"}), retry_after({})
     (3.0, 0.25, None)

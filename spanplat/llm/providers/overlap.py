@@ -1,22 +1,25 @@
-"""The offline annotator ``overlap``: it marks content words and numbers of the output that the source does not support.
+"""Offline annotator ``overlap``. It marks content words and numbers of the output that the source does not support.
 
-It needs no key and no network, knows nothing of meaning, and is an honest baseline: what a language model is worth, it adds to this.
+It needs no key and no network, and knows nothing about meaning. It is a baseline: a language model should do better.
 """
 
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
+from spanplat.errors import InvalidInput
 from spanplat.llm.item import AskedItem
-from spanplat.llm.provider import Completion, Request
+from spanplat.llm.provider import ModelReply, Request
+from spanplat.schemas.categories import Category
+from spanplat.schemas.model_settings import ModelSettings
 
 VERSION = "overlap-1"
 SUPPORT = "source-overlap"
-"""Key of the answer: share of the output's word forms that the source contains, from 0 to 1."""
+"""Key of the answer: the share of the output's word forms that the source contains, from 0 to 1."""
 
 _WORD = r"(?:[^\W\d_][\u0300-\u036f]*)+"  # an accent may stand as a character of its own, after its letter
 _TOKEN = re.compile(rf"\d+(?:[.,:]\d+)*|{_WORD}(?:[’'-]{_WORD})*")
@@ -49,16 +52,47 @@ class Token:
 
 
 class OverlapAnnotator:
-    """Marks what the source does not support.
+    """Annotator that marks words and numbers without support in the source.
 
     Parameters
     ----------
     category
-        Key of the category its spans get; without one it marks nothing, and only answers.
+        Key of the category of its spans. Without one, it marks nothing and only answers.
     """
 
     def __init__(self, category: str | None = None) -> None:
         self._category = category
+
+    @classmethod
+    def of(cls, settings: ModelSettings, categories: Sequence[Category] = ()) -> "OverlapAnnotator":
+        """Return the annotator with the category of the settings, by default the first one.
+
+        Raises
+        ------
+        InvalidInput
+            If the settings name none of the categories.
+        """
+        wanted = settings.category
+        if not wanted:
+            return cls(categories[0].key if categories else None)
+        for category in categories:
+            if wanted == category.key or wanted.casefold() == category.name.casefold():
+                return cls(category.key)
+        raise InvalidInput(f"model.category is {wanted!r}, which is not one of the campaign's categories")
+
+    @staticmethod
+    def sent_limit(settings: ModelSettings) -> dict[str, Any]:
+        """Return nothing, because nothing is sent."""
+        del settings
+        return {}
+
+    sent_reasoning = sent_limit
+
+    @staticmethod
+    def sends_budget(settings: ModelSettings) -> bool:
+        """Return False, because it does not reason."""
+        del settings
+        return False
 
     @property
     def name(self) -> str:
@@ -66,24 +100,24 @@ class OverlapAnnotator:
         return VERSION
 
     def body(self, request: Request) -> dict[str, Any]:
-        """Name the annotator; nothing is sent anywhere."""
+        """Return the name of the annotator as the body. Nothing is sent."""
         del request
         return {"annotator": VERSION}
 
-    async def complete(self, request: Request) -> Completion:
+    async def complete(self, request: Request) -> ModelReply:
         """Annotate one item."""
         return self.annotate(request.item)
 
     async def close(self) -> None:
-        """Do nothing: there are no connections."""
+        """Do nothing, because there are no connections."""
 
-    def annotate(self, item: AskedItem) -> Completion:
+    def annotate(self, item: AskedItem) -> ModelReply:
         """Annotate one item.
 
         Returns
         -------
-        Completion
-            Its text quotes each unsupported stretch with its occurrence; its answer is the share of supported word forms.
+        ModelReply
+            Its text quotes each unsupported passage with its occurrence. Its answer is the share of supported word forms.
         """
         started = perf_counter()
         support = _Support(item.source)
@@ -101,7 +135,7 @@ class OverlapAnnotator:
             )
         text = json.dumps({"annotations": annotations if self._category else []}, ensure_ascii=False)
         answers = {SUPPORT: support.share(tokens)}
-        return Completion(text, VERSION, {"content": text}, latency=perf_counter() - started, answers=answers)
+        return ModelReply(text, VERSION, {"content": text}, latency=perf_counter() - started, answers=answers)
 
 
 def tokenize(text: str) -> Iterator[Token]:
@@ -111,7 +145,7 @@ def tokenize(text: str) -> Iterator[Token]:
 
 
 def fold(word: str) -> str:
-    """Reduce a word to the form it is compared by: case-folded, without accents."""
+    """Return the form of a word for comparisons: case-folded, without accents."""
     return "".join(c for c in unicodedata.normalize("NFKD", word.casefold()) if not unicodedata.combining(c))
 
 
@@ -125,23 +159,24 @@ class _Support:
         self._numbers = frozenset(value for form in forms for value in _values(form))
 
     def covers(self, token: Token) -> bool:
-        """Tell whether a token is supported; function words always are."""
+        """Return whether a token is supported. Function words always are."""
         form = token.form
         if form[:1].isdigit():
             return form in self._forms or all(value in self._numbers for value in _values(form))
         if len(form) < _SHORTEST_CONTENT_WORD or form in _FUNCTION_WORDS or form in self._forms:
             return True
+        # Equal first letters stand for a stem: inflected forms of a word in the source count as supported.
         return len(form) >= _STEM and form[:_STEM] in self._stems
 
     def share(self, tokens: Iterable[Token]) -> float | None:
-        """Return the share of the distinct forms that stand in the source; None for a text without words."""
+        """Return the share of the distinct forms that occur in the source, or None for a text without words."""
         forms = {token.form for token in tokens}
         return len(forms & self._forms) / len(forms) if forms else None
 
 
 def _texts(source: Any) -> Iterator[str]:
     if isinstance(source, dict):
-        for name, value in source.items():
+        for name, value in source.items():  # the names of fields count as support too
             yield str(name)
             yield from _texts(value)
     elif isinstance(source, list):
@@ -152,12 +187,12 @@ def _texts(source: Any) -> Iterator[str]:
 
 
 def _values(form: str) -> list[float]:
-    """Return the numbers in a form, so that 4.20 meets 4.2 and 1,200 meets 1200."""
+    """Return the numbers in a form, so that 4.20 equals 4.2 and 1,200 equals 1200."""
     return [float(match) for match in _NUMBER.findall(re.sub(r",(?=\d{3}\b)", "", form).replace(",", "."))]
 
 
 def _stretches(text: str, tokens: Iterable[Token]) -> Iterator[tuple[int, int]]:
-    """Join neighbouring tokens that only blanks or a unit sign part."""
+    """Join neighbouring tokens with only blanks or a unit sign between them."""
     start = end = -1
     for token in tokens:
         if start >= 0 and _GAP.fullmatch(text, end, token.start):
@@ -171,7 +206,7 @@ def _stretches(text: str, tokens: Iterable[Token]) -> Iterator[tuple[int, int]]:
 
 
 def _occurrence(text: str, quote: str, start: int) -> int:
-    """Count the occurrences of a quote before its place, without overlaps."""
+    """Return the number of occurrences of a quote before its place, without overlaps."""
     count, position = 0, text.find(quote)
     while 0 <= position < start:
         count += 1

@@ -1,4 +1,4 @@
-"""What the providers behind an SDK share: asking once, whole or as a stream, and saying what went wrong."""
+"""Common base of the providers that use an SDK: send a request once, whole or as a stream, and report failures."""
 
 import json
 from collections.abc import Awaitable, Mapping
@@ -10,18 +10,18 @@ from typing import Any, TypeVar
 from spanplat.llm.allowance import read_allowance
 from spanplat.llm.interfaces.interface import Interface
 from spanplat.llm.keys import HIDDEN, SHORTEST_KEY, without_keys
-from spanplat.llm.provider import CallFailed, Completion, Request
+from spanplat.llm.provider import CallFailed, ModelReply, Request
 from spanplat.llm.providers.failures import calling, failure_within
 from spanplat.schemas.model_settings import ModelSettings
 
 NO_KEY = "none"
-"""The SDKs insist on a key; servers that ask for none get this."""
+"""Key for servers that need none. The SDKs require one."""
 
 T = TypeVar("T")
 
 
 class RemoteProvider:
-    """Asks through an SDK, whose own retries are off so that ours count.
+    """Provider that uses an SDK. The SDK's own retries are off, so that every call is counted and stored.
 
     Parameters
     ----------
@@ -30,11 +30,11 @@ class RemoteProvider:
     client
         Its asynchronous client.
     key
-        The key that the client sends; None where the server gets none.
+        The key that the client sends. None if the server gets none.
     settings
-        Of the model.
+        Settings of the model.
     interface
-        The wire format it is asked in.
+        Wire format of requests and responses.
     """
 
     def __init__(
@@ -46,18 +46,23 @@ class RemoteProvider:
         self._settings = settings
         self._interface = interface
 
+    @staticmethod
+    def sent_limit(settings: ModelSettings) -> dict[str, Any]:
+        """Return the limit of a reply under its most common name. Return nothing if the settings do not state it."""
+        return {} if settings.max_tokens is None else {"max_tokens": settings.max_tokens}
+
     @property
     def name(self) -> str:
         """Identify the annotator."""
         return f"{self._settings.provider}/{self._settings.model}"
 
     def body(self, request: Request) -> dict[str, Any]:
-        """Return what is sent."""
+        """Return the body that is sent."""
         body = self._interface.body(self._settings.model, request, self._settings.reply_format)
         return {**body, **self._interface.streaming} if self._settings.streams else body
 
-    async def complete(self, request: Request) -> Completion:
-        """Ask once."""
+    async def complete(self, request: Request) -> ModelReply:
+        """Send a request once."""
         started = perf_counter()
         body = self.body(request)
         response, headers = await (self._stream(body) if self._settings.streams else self._post(body))
@@ -71,12 +76,14 @@ class RemoteProvider:
         import httpx2  # noqa: PLC0415 (comes with the SDKs, and is loaded with them)
 
         response = await self._call(self._client.post(self._interface.path, body=body, cast_to=httpx2.Response))
+        # The raw response instead of the SDK's types, because it is stored as received.
         try:
             return response.json(), response.headers
         except ValueError:
             return response.text, response.headers
 
     async def _stream(self, body: Mapping[str, Any]) -> tuple[object, Mapping[str, str]]:
+        # Opened and read in one awaitable, because errors within the stream pass through _call too.
         async def events() -> tuple[list[Any], Mapping[str, str]]:
             stream = await self._client.post(
                 self._interface.path, body=body, cast_to=object, stream=True, stream_cls=self._sdk.AsyncStream[object]
@@ -100,7 +107,7 @@ class RemoteProvider:
                 ) from None
             raise
 
-    def _read(self, response: object) -> Completion:
+    def _read(self, response: object) -> ModelReply:
         if not isinstance(response, Mapping):
             message = f"the server's response is no JSON object but begins {str(response)[:80]!r}; check model.base_url"
             raise CallFailed(without_keys(message, self._key), kind="unintelligible")
@@ -110,7 +117,7 @@ class RemoteProvider:
         return self._interface.read(self._without_key(response))
 
     def _without_key(self, response: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Hide the key in what is to be stored: a gateway may repeat what it was sent."""
+        """Hide the key in a response that is stored. A gateway may repeat the request in it."""
         if (
             self._key is None
             or len(self._key) < SHORTEST_KEY

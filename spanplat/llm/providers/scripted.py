@@ -1,25 +1,25 @@
-"""A provider that answers from a script: for trying a campaign without a model, and for tests."""
+"""Provider that answers from a script, for trials of a campaign without a model and for tests."""
 
 import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from spanplat.llm.provider import CallFailed, Completion, Request
+from spanplat.llm.provider import CallFailed, ModelReply, Request
 
 VERSION = "scripted-1"
-Answer = str | Completion | CallFailed
+Answer = str | ModelReply | CallFailed
 
 
 class ScriptedProvider:
-    """Answers with what a function says, and remembers what it was asked.
+    """Provider that answers with the results of a function, and records the requests.
 
     Parameters
     ----------
     answer
-        Gives the reply to a request: its text, a whole completion, or the failure to raise.
+        Function that returns the reply to a request: its text, a whole `ModelReply`, or the failure to raise.
     name
-        Identifies the annotator.
+        Name that identifies the annotator.
     """
 
     def __init__(self, answer: Callable[[Request], Answer], name: str = "scripted") -> None:
@@ -36,21 +36,21 @@ class ScriptedProvider:
         """Return the text and the parameters."""
         return {"text": request.item.text, "parameters": dict(request.parameters)}
 
-    async def complete(self, request: Request) -> Completion:
+    async def complete(self, request: Request) -> ModelReply:
         """Answer, or fail, as the script says."""
         self.asked.append(request)
         answer = self._answer(request)
         if isinstance(answer, CallFailed):
             raise answer
         if isinstance(answer, str):
-            return Completion(answer, VERSION, {"content": answer})
+            return ModelReply(answer, VERSION, {"content": answer})
         return answer
 
     async def close(self) -> None:
-        """Do nothing: there are no connections."""
+        """Do nothing, because there are no connections."""
 
 
 def marking(*spans: dict[str, Any]) -> ScriptedProvider:
     """Return a provider that marks the same quotes in every text."""
     reply = json.dumps({"annotations": list(spans)}, ensure_ascii=False)
-    return ScriptedProvider(lambda _: replace(Completion(reply, VERSION, {"content": reply})))
+    return ScriptedProvider(lambda _: replace(ModelReply(reply, VERSION, {"content": reply})))

@@ -1,4 +1,4 @@
-"""From a reply's JSON value to its entries: under whatever names models give the parts of a span."""
+"""Entries of a reply's JSON value. Models use many names for the parts of a span."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ LISTS = (
 )  # fmt: skip
 ANSWERS = ("answers", "ratings", "scores")
 
-# The name we ask for comes first, then those that models put in its place.
+# The name that the prompt asks for comes first, then names that models use instead.
 _TEXT = (
     "text", "quote", "span", "error_span", "error_text", "span_text", "marked_text", "passage", "exact_text", "exact_quote", "excerpt",
     "substring", "phrase", "snippet", "fragment", "words", "location",
@@ -31,8 +31,8 @@ _SOURCE_NAMES = frozenset({"source", "input", "original", "data", "reference"})
 _WRAPPED_DEEPEST = 3
 
 
-class NoEntry(NamedTuple):
-    """An element of the list that is no span, and why."""
+class InvalidEntry(NamedTuple):
+    """An element of the list that is not a span, and the reason."""
 
     record: Any
     reason: str
@@ -42,18 +42,18 @@ class NoEntry(NamedTuple):
 class Entries:
     """The parts of an answer."""
 
-    spans: Sequence[QuotedSpan | NoEntry]
+    spans: Sequence[QuotedSpan | InvalidEntry]
     answers: dict[str, Any]
 
 
 def is_entry(value: Any) -> bool:
-    """Tell whether a value looks like one span: it has a passage, and a category or a reason."""
+    """Return whether a value looks like one span: it has a passage, and a category, reason or severity."""
     parts = _named(value)
     return _first(parts, _TEXT) is not None and any(name in parts for name in (*_CATEGORY, *_REASON, *_SEVERITY))
 
 
 def is_answer(value: Any) -> bool:
-    """Tell whether a value has the shape of an answer: a list of spans, or an object that holds one."""
+    """Return whether a value has the shape of an answer: a list of spans, or an object with such a list."""
     return _list_of(value) is not None
 
 
@@ -66,7 +66,7 @@ def read_entries(value: Any) -> Entries:
 
 
 def _list_of(value: Any, depth: int = 0) -> tuple[list[Any], dict[str, Any]] | None:
-    """Return the list of spans in a value, with the object that holds it."""
+    """Return the list of spans in a value, with the object that contains it."""
     if isinstance(value, list):
         inner = value[0] if len(value) == 1 else None
         if isinstance(inner, dict) and not is_entry(inner):  # an object with the list, put into a list
@@ -83,6 +83,7 @@ def _list_of(value: Any, depth: int = 0) -> tuple[list[Any], dict[str, Any]] | N
                 return parts[name], parts
             inside = _list_of(parts[name], depth + 1)
             return (inside[0], parts) if inside else None
+    # Under an unknown name, a list counts only if it is the only candidate. An empty one must also be the only member.
     found = [
         inside for held in parts.values() if isinstance(held, (dict, list)) and (inside := _list_of(held, depth + 1))
     ]
@@ -90,19 +91,19 @@ def _list_of(value: Any, depth: int = 0) -> tuple[list[Any], dict[str, Any]] | N
 
 
 def _is_meant_for_entries(value: Any) -> bool:
-    """Tell whether a list holds objects only, each with a category: entries, even if none says where it stands."""
+    """Return whether a list has only objects with a category. They are entries, even if none of them has a passage."""
     if not isinstance(value, list) or not value or not all(isinstance(element, dict) for element in value):
         return False
     return all(_first(_named(element), _CATEGORY, numbers=True) is not None for element in value)
 
 
-def _entry(element: Any) -> QuotedSpan | NoEntry:
+def _entry(element: Any) -> QuotedSpan | InvalidEntry:
     if not isinstance(element, dict):
-        return NoEntry(element, "is not an object with a passage and a category")
+        return InvalidEntry(element, "is not an object with a passage and a category")
     parts = _named(element)
     text = _first(parts, _TEXT)
     if text is None:
-        return NoEntry(element, "has no passage (text)")
+        return InvalidEntry(element, "has no passage (text)")
     category = _first(parts, _CATEGORY, numbers=True)
     subcategory = _first(parts, _SUBCATEGORY)
     occurrence = next((number for name in _OCCURRENCE if (number := _whole(parts.get(name))) is not None), None)
@@ -121,12 +122,12 @@ def _entry(element: Any) -> QuotedSpan | NoEntry:
 
 def _whole(held: Any) -> int | None:
     if isinstance(held, str) and held.strip().isascii() and held.strip().isdecimal():
-        held = int(held.strip()[:9])
+        held = int(held.strip()[:9])  # int() refuses texts of more than 4,300 digits
     return held if isinstance(held, int) and not isinstance(held, bool) else None
 
 
 def _named(value: Any) -> dict[str, Any]:
-    """Return the members of an object by their names in lower case, words joined by underscores."""
+    """Return the members of an object by their names in lower case, with underscores between words."""
     if not isinstance(value, dict):
         return {}
     return dict(_renamed(value))
@@ -138,11 +139,11 @@ def _renamed(value: dict[Any, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _first(parts: dict[str, Any], names: Sequence[str], *, numbers: bool = False) -> str | None:
-    """Return the first of these members that is text (or a number, where those count)."""
+    """Return the first of these members that is a text (or a number, if ``numbers`` is set)."""
     for name in names:
         held = parts.get(name)
         if isinstance(held, str):
             return held
-        if numbers and isinstance(held, (int, float)) and not isinstance(held, bool):
+        if numbers and isinstance(held, (int, float)) and not isinstance(held, bool):  # a bool is an int in Python
             return f"{held:g}"
     return None

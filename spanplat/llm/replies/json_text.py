@@ -1,4 +1,4 @@
-"""Finding the answer's JSON in a reply: among prose and fences, the last that is valid, else the last that can be repaired."""
+"""Search for the answer's JSON in a reply with prose and fences: the last valid value, else the last that can be repaired."""
 
 import json
 import re
@@ -13,7 +13,7 @@ Accept = Callable[[Any], bool]
 Item = dict[str, Any]
 
 MOST_CHARACTERS = 1_000_000
-# A reply made of brackets would take quadratic time.
+# Without this limit, a reply that consists of brackets would take quadratic time.
 _MOST_ATTEMPTS = 500
 _OPENS = re.compile(r"[\[{]")
 _BEGINS_ANSWER = re.compile(r"""\{\s*(?:["'“‘]|\w+\s*:)|\[\s*\{""")
@@ -31,18 +31,18 @@ class FoundJson:
     how: How
     start: int
     end: int
-    """Where it stands in the reply."""
+    """End of its place in the reply."""
 
 
 @dataclass(frozen=True)
-class Search:
-    """What a search for JSON met."""
+class JsonSearch:
+    """Result of a search for JSON."""
 
     found: FoundJson | None
     cut_off: bool = False
-    """Whether an answer begins that does not end."""
+    """Whether an answer begins and does not end."""
     rejected: Any = None
-    """The last valid JSON value that has not the shape of an answer."""
+    """Last valid JSON value that does not have the shape of an answer."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class _Candidate:
     closed: bool = True
 
 
-def search_json(reply: str, accept: Accept, *, is_entry: Callable[[Any], bool], may_close: bool = False) -> Search:
+def search_json(reply: str, accept: Accept, *, is_entry: Callable[[Any], bool], may_close: bool = False) -> JsonSearch:
     """Find the JSON value of a reply.
 
     Parameters
@@ -62,19 +62,20 @@ def search_json(reply: str, accept: Accept, *, is_entry: Callable[[Any], bool], 
     reply
         The reply without its reasoning.
     accept
-        Tells whether a value has the shape of an answer.
+        Function that returns whether a value has the shape of an answer.
     is_entry
-        Tells whether a value is one entry of a list: entries in a row that only white space and commas part are a list whose brackets
-        were forgotten.
+        Function that returns whether a value is one entry of a list. Several entries with only white space and commas between them are
+        a list without its brackets.
     may_close
-        Whether an answer that lacks closing brackets, and nothing else, may be closed: only where the model ended by itself.
+        Whether to close an answer that lacks only its closing brackets. Allowed only if the model ended the reply itself.
 
     Returns
     -------
-    Search
-        The last valid top-level object or array with the shape of an answer; failing that, the last that repairing makes valid without
-        adding or losing a word. An empty list counts only where no answer follows that can be repaired.
+    JsonSearch
+        The last valid top-level object or array with the shape of an answer. If there is none, the last one that can be repaired
+        without adding or losing a word. An empty list counts only if no answer that can be repaired follows.
     """
+    # The last value counts, because models often write drafts, or repeat the form of the prompt, before the answer.
     reply = _unpacked(reply)
     candidates = list(_candidates(reply[:MOST_CHARACTERS]))
     cut_off = any(not candidate.closed for candidate in candidates)
@@ -84,29 +85,29 @@ def search_json(reply: str, accept: Accept, *, is_entry: Callable[[Any], bool], 
         if not candidate.valid:
             continue
         if is_entry(candidate.value) and (row := _row_ending(reply, candidates, number, is_entry)):
-            return Search(row, cut_off)
+            return JsonSearch(row, cut_off)
         if accept(candidate.value):
             later = [one for one in candidates[number + 1 :] if not one.valid]
             if candidate.value == [] and (mended := _last_mended(reply, later, accept, may_close=may_close)):
                 return mended
-            return Search(FoundJson(candidate.value, "json", candidate.start, candidate.end), cut_off)
+            return JsonSearch(FoundJson(candidate.value, "json", candidate.start, candidate.end), cut_off)
         rejected = candidate.value if rejected is None else rejected
     mended = _last_mended(reply, candidates, accept, may_close=may_close)
-    return mended or Search(None, cut_off, rejected)
+    return mended or JsonSearch(None, cut_off, rejected)
 
 
-def _last_mended(reply: str, candidates: list[_Candidate], accept: Accept, *, may_close: bool) -> Search | None:
-    """Return the last answer among these that only repairing makes valid."""
+def _last_mended(reply: str, candidates: list[_Candidate], accept: Accept, *, may_close: bool) -> JsonSearch | None:
+    """Return the last answer among the candidates that a repair makes valid."""
     for candidate in reversed(candidates):
         if not candidate.valid and (candidate.closed or may_close):
             value = _repaired(reply[candidate.start : candidate.end], closed=candidate.closed)
             if value is not None and accept(value):
-                return Search(FoundJson(value, "repaired json", candidate.start, candidate.end))
+                return JsonSearch(FoundJson(value, "repaired json", candidate.start, candidate.end))
     return None
 
 
 def _unpacked(reply: str) -> str:
-    """Return what a reply says that is one JSON string, such as an object written out once too often; others as they are."""
+    """Return the content of a reply that is one JSON string, such as an object serialised twice. Return others unchanged."""
     whole = reply.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
     if not whole.startswith('"{') and not whole.startswith('"['):
         return reply
@@ -120,7 +121,7 @@ def _unpacked(reply: str) -> str:
 def _row_ending(
     reply: str, candidates: list[_Candidate], last: int, is_entry: Callable[[Any], bool]
 ) -> FoundJson | None:
-    """Return the entries in a row that end here, if there is more than one."""
+    """Return the consecutive entries that end here, if there is more than one."""
     first = last
     while (
         first > 0
@@ -136,7 +137,8 @@ def _row_ending(
 
 
 def _candidates(reply: str) -> Iterator[_Candidate]:
-    """Yield the stretches of a reply that are JSON or look as if they were meant to be, from left to right."""
+    """Yield the passages of a reply that are JSON, or look as if they were meant to be, from left to right."""
+    # Not strict: models write line breaks within strings without escaping them.
     decoder = json.JSONDecoder(strict=False, object_pairs_hook=_without_repeated_keys)
     position, attempts = 0, 0
     while (opening := _OPENS.search(reply, position)) and attempts < _MOST_ATTEMPTS:
@@ -160,7 +162,7 @@ def _candidates(reply: str) -> Iterator[_Candidate]:
 
 
 def _without_repeated_keys(pairs: list[tuple[str, Any]]) -> Item:
-    """Make an object; one that says two things under one key is no JSON to us, because one of them would be lost."""
+    """Return an object. Two different values under one key are an error, because one of them would be lost."""
     made: Item = {}
     for key, value in pairs:
         if made.get(key, value) != value:
@@ -170,7 +172,8 @@ def _without_repeated_keys(pairs: list[tuple[str, Any]]) -> Item:
 
 
 def _closing(reply: str, start: int) -> int | None:
-    """Return the end of the brackets that open here, leaving out those in double quotes; None where they never close."""
+    """Return the end of the brackets that open here, ignoring brackets in double quotes. Return None if they never close."""
+    # Without respect for quotes as a second attempt: a quotation mark that is not escaped inverts what counts as quoted.
     return _balanced(reply, start, respect_quotes=True) or _balanced(reply, start, respect_quotes=False)
 
 
@@ -194,18 +197,21 @@ def _balanced(reply: str, start: int, *, respect_quotes: bool) -> int | None:
 
 
 def _repaired(piece: str, *, closed: bool) -> Any:
-    """Repair what is nearly JSON; None when that would add, lose or move a word, or close what was cut within a value."""
+    """Repair broken JSON. Return None if that would add, lose or move a word, or close a value that was cut off."""
     piece = piece.rstrip().removesuffix("```").rstrip()
     if not closed and piece[-1:] not in ("]", "}"):
         return None
     try:
         value = json_repair.loads(piece, skip_json_loads=True)
+        # json_repair guesses, and may drop or invent text. Its result counts only with the same words in the same order.
         return value if _words(piece) == _words(json.dumps(value)) else None
+    # json_repair raises these on text that is far from JSON.
     except (ValueError, RecursionError, IndexError, KeyError, TypeError, AttributeError):
         return None
 
 
 def _words(text: str) -> list[str]:
-    """Return the ASCII words and numbers of a text in order, without escapes; Python's constants count as JSON's."""
+    """Return the ASCII words and numbers of a text in order, without escapes. Python's constants count as those of JSON."""
+    # Only ASCII, because json.dumps writes all other characters as escapes, which _ESCAPE removes.
     text = _PYTHON_WORD.sub(lambda word: {"None": "null"}.get(word[0], word[0].lower()), text)
     return _WORDS.findall(_ESCAPE.sub(" ", text))

@@ -1,13 +1,12 @@
-"""Replies in labelled lines: errors with an overall label, ``Criterion: number``, and ``Best:``/``Worst:``."""
+"""Parsing of replies in labelled lines: errors with an overall label, ``Criterion: number``, and ``Best:``/``Worst:``."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from spanplat.llm.replies.answers import Answer, read_answer, read_preference
 from spanplat.llm.replies.unreadable import UnreadableReply
-from spanplat.schemas.questions import AnyQuestion, PairQuestion
+from spanplat.schemas.questions import Answer, AnyQuestion, PairQuestion
 from spanplat.schemas.reply import QuotedSpan
 from spanplat.schemas.slug import slugify
 
@@ -35,11 +34,11 @@ _WORD = re.compile(r"\w+")
 
 @dataclass
 class GaugeReply:
-    """Errors under one aspect, and what was said of the whole."""
+    """Errors under one aspect, and the overall judgement."""
 
     spans: list[QuotedSpan] = field(default_factory=list)
     label: str = ""
-    """The overall label or score, as given."""
+    """Overall label or score, as given."""
     reason: str | None = None
     says_no_error: bool = False
 
@@ -50,7 +49,7 @@ def read_gauge(reply: str) -> GaugeReply:
     Raises
     ------
     UnreadableReply
-        If it gives no overall label.
+        If there is no overall label.
     """
     found = _read_blocks(reply)
     if not found.label.strip():
@@ -64,7 +63,7 @@ def read_errors(reply: str) -> list[QuotedSpan]:
     Raises
     ------
     UnreadableReply
-        If it gives neither.
+        If there is neither.
     """
     found = _read_blocks(reply)
     if not found.spans and not found.says_no_error:
@@ -81,7 +80,7 @@ def _read_blocks(reply: str) -> GaugeReply:
 
 
 class _GaugeReader:
-    """Reads line by line; a line without a label goes on with the part before it."""
+    """Reader that goes line by line. A line without a label continues the part before it."""
 
     def __init__(self) -> None:
         self.found = GaugeReply()
@@ -106,6 +105,7 @@ class _GaugeReader:
         elif self._in_overall and name in _REASONS:
             self._current, self.found.reason = "overall reason", value
         elif not self._in_overall and name in _PARTS:
+            # A second location begins the next error, also in replies without numbered headings.
             if _PARTS[name] == "text" and ("text" in self._parts or not self._in_error):
                 self.finish()
             self._set(_PARTS[name], value)
@@ -113,20 +113,21 @@ class _GaugeReader:
             self._continue(line.strip())
 
     def finish(self) -> None:
-        """Keep the error read so far, also one that names no location: it has no place then."""
+        """Keep the error read so far, also without a location. Such an error will have no place."""
         if "text" in self._parts or (self._in_error and self._parts):
             self.found.spans.append(QuotedSpan.model_validate({"category": "", "text": "", **self._parts}))
             self._in_error = False
         self._parts.clear()
 
     def _set(self, part: str, value: str) -> None:
+        # Models add explanations after the severity, so only its first word counts.
         word = _WORD.search(value) if part == "severity" else None
         self._parts[part] = word[0] if word else _unquoted(value)
         self._current = part
 
     def _continue(self, line: str) -> None:
         match self._current:
-            case "label":
+            case "label":  # the label is on the line below its name
                 self.found.label = self.found.label or line
             case "overall reason":
                 self.found.reason = f"{self.found.reason}\n{line}".strip()
@@ -139,12 +140,12 @@ class _GaugeReader:
 
 
 def read_ratings(reply: str, questions: Sequence[AnyQuestion]) -> dict[str, Answer]:
-    """Read lines of the form ``Criterion: number``; of two lines on one criterion the last counts.
+    """Read lines of the form ``Criterion: number``. The last line of a criterion counts.
 
     Raises
     ------
     UnreadableReply
-        If an answer that is required is missing, or is none (outside the scale, a range).
+        If a required answer is missing or not valid (outside the scale, a range).
     """
     names = {form: question for question in questions for form in (question.key, slugify(question.label))}
     answers: dict[str, Answer] = {}
@@ -157,7 +158,7 @@ def read_ratings(reply: str, questions: Sequence[AnyQuestion]) -> dict[str, Answ
         previous = question
         if question is None or not value:
             continue
-        answer = read_answer(question, value)
+        answer = question.read(value)
         if answer is None:
             wrong[question.key] = value
         else:
@@ -172,7 +173,7 @@ def read_ratings(reply: str, questions: Sequence[AnyQuestion]) -> dict[str, Answ
 
 
 def read_choices(reply: str, questions: Sequence[PairQuestion]) -> dict[str, Answer]:
-    """Read ``Best:`` and ``Worst:`` lines, below the name of their criterion where there are several.
+    """Read ``Best:`` and ``Worst:`` lines. If there are several criteria, they are below the name of their criterion.
 
     Raises
     ------
@@ -182,6 +183,7 @@ def read_choices(reply: str, questions: Sequence[PairQuestion]) -> dict[str, Ans
     names = {form: question for question in questions for form in (question.key, slugify(question.label))}
     current = questions[0] if len(questions) == 1 else None
     given: dict[str, dict[str, Any]] = {question.key: {} for question in questions}
+    # A heading without a colon sets the criterion too, so any line that is the name of one counts.
     for line, name, value in _labelled(reply):
         role = slugify(name) if name and name.strip() else ""
         if role in ("best", "better", "worst", "worse"):
@@ -197,10 +199,10 @@ def read_choices(reply: str, questions: Sequence[PairQuestion]) -> dict[str, Ans
 def _choice(question: PairQuestion, given: dict[str, Any]) -> str:
     if "best" not in given:
         raise UnreadableReply("no answer", f"the reply names no best text for {question.label!r}")
-    best = read_preference(question, given["best"])
+    best = question.read(given["best"])
     if best is None:
         raise UnreadableReply("wrong shape", f"{given['best'][:80]!r} is no answer to {question.label!r}")
-    worst = read_preference(question, given["worst"]) if "worst" in given else None
+    worst = question.read(given["worst"]) if "worst" in given else None
     if "worst" in given and worst is None:
         raise UnreadableReply("wrong shape", f"{given['worst'][:80]!r} is no answer to {question.label!r}")
     if worst is not None and (worst == "tie") != (best == "tie"):
@@ -211,7 +213,7 @@ def _choice(question: PairQuestion, given: dict[str, Any]) -> str:
 
 
 def _labelled(reply: str) -> Iterator[tuple[str, str | None, str]]:
-    """Yield every line with the label it begins with (in lower case, without marks) and what follows the label."""
+    """Yield every line with its label (in lower case, without marks) and the text after the label."""
     for line in reply.splitlines():
         match = _LINE.match(line)
         if match:

@@ -1,98 +1,77 @@
-"""Placing a model's quotes in the text: where each goes and by which rule, or why it has no place."""
+"""Placement of a model's quotes in the text: the place and the rule that found it, or the reason why there is none."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from spanplat.llm.item import AskedItem
-from spanplat.llm.replies.categories import Meant, find_category, find_severity
-from spanplat.llm.replies.entries import NoEntry
+from spanplat.llm.replies.categories import ResolvedCategory, find_category, find_severity
+from spanplat.llm.replies.entries import InvalidEntry
 from spanplat.schemas.categories import Category
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.reply import QuotedSpan
-from spanplat.text import Located, NotLocated, locate_quote
+from spanplat.schemas.span import MarkedSpan
+from spanplat.schemas.unplaced import UnplacedRecord
+from spanplat.text import NotLocated, QuoteLocation, locate_quote
 
 Placement = Literal["in_order", "first"]
 
 WHOLE = "whole text"
-"""The rule of spans that cover the text as a whole, whatever their quote."""
+"""Rule of spans that cover the whole text, whatever their quote is."""
 
 _PAIRS = {'"': '"', "'": "'", "“": "”", "„": "“", "«": "»", "‘": "’", "`": "`", "「": "」"}
-# Signs that keyboards and models write in several ways; each is one character, so offsets stay.
+# Signs that keyboards and models write in several ways. Each is replaced by one character, so that offsets stay valid.
 _TYPOGRAPHY = str.maketrans(
     dict.fromkeys("‘’‚‛′ʼ`´", "'") | dict.fromkeys("“”„‟″«»", '"') | dict.fromkeys("‐‑‒–—−", "-")
 )
 _ELLIPSES = ("…", "...", ". . .")
 
 
-@dataclass(frozen=True)
-class LocatedSpan:
-    """A span with its place (half-open code points) and the rule that found it."""
-
-    start: int
-    end: int
-    text: str
-    """What stands there."""
-    category: str
-    """Key."""
-    rule: str
-    quote: str
-    """As the model gave it."""
-    side: Literal["output", "source"] = "output"
-    source_field: str | None = None
-    subcategory: str | None = None
-    severity: str | None = None
-    reason: str | None = None
-    doubts: Mapping[str, str] = field(default_factory=dict)
-    """What of the entry could not be used as it stands: an unknown severity or subcategory."""
-
-    @property
-    def origin(self) -> dict[str, Any]:
-        """What is kept beside the span: the rule, the quote where it differs, and doubts."""
-        changed = {"quote": self.quote} if self.quote != self.text else {}
-        return {"rule": self.rule, **changed, **self.doubts}
+def rule_of(span: MarkedSpan) -> str:
+    """Return the rule that placed a model's span."""
+    return str((span.origin or {})["rule"])
 
 
-@dataclass(frozen=True)
-class UnplacedSpan:
-    """An entry without a place, and why."""
-
-    record: dict[str, Any]
-    reason: str
+def quote_of(span: MarkedSpan) -> str:
+    """Return the passage as the model quoted it. It may differ from the text at the span's place."""
+    return str((span.origin or {}).get("quote", span.text))
 
 
 def place_spans(
-    quotes: Sequence[QuotedSpan | NoEntry],
+    quotes: Sequence[QuotedSpan | InvalidEntry],
     definition: CampaignDefinition,
     item: AskedItem,
     *,
     placement: Placement = "in_order",
     fuzzy: float = 0.0,
-) -> list[LocatedSpan | UnplacedSpan]:
+) -> list[MarkedSpan | UnplacedRecord]:
     """Place a model's spans, in the order given.
+
+    The origin of each span holds the rule that found it, the quote if it differs from the text, and the parts of the entry that could
+    not be used, such as an unknown severity.
 
     Parameters
     ----------
     quotes
-        What the model marked.
+        Spans as the model quoted them.
     definition
-        The campaign: its categories, severities, and whether spans may overlap.
+        Definition of the campaign: categories, severities, and whether spans may overlap.
     item
-        The texts; the first is the one that spans of the output side stand in.
+        The texts. Spans of the output side are in the first one.
     placement
-        Where the k-th mention of a repeated quote goes: to its k-th occurrence, or always to the first.
+        Place of the k-th mention of a repeated quote: its k-th occurrence, or always the first.
     fuzzy
-        Share of a quote's characters that may differ when nothing else finds it; 0 turns this off.
+        Share of a quote's characters that may differ if no other rule finds it. 0 turns this off.
 
     Returns
     -------
-    list of LocatedSpan or UnplacedSpan
-        One for each entry.
+    list of MarkedSpan or UnplacedRecord
+        One result for each entry.
     """
     placer = _Placer(definition, item, placement, fuzzy)
     placed = [placer.place(quote) for quote in quotes]
-    whole = next((found for found in placed if isinstance(found, LocatedSpan) and found.rule == WHOLE), None)
+    whole = next((found for found in placed if isinstance(found, MarkedSpan) and rule_of(found) == WHOLE), None)
     if whole is None:
         return placed
     category = next(entry for entry in definition.categories if entry.key == whole.category)
@@ -102,18 +81,18 @@ def place_spans(
     ]
 
 
-def _instead(found: LocatedSpan | UnplacedSpan, quote: QuotedSpan | NoEntry, reason: str) -> UnplacedSpan:
-    return found if isinstance(found, UnplacedSpan) else UnplacedSpan(_record(quote), reason)
+def _instead(found: MarkedSpan | UnplacedRecord, quote: QuotedSpan | InvalidEntry, reason: str) -> UnplacedRecord:
+    return found if isinstance(found, UnplacedRecord) else UnplacedRecord(_record(quote), reason)
 
 
 class _Mention(NamedTuple):
-    """How often a quote was given before: letter by letter, and whatever its case and white space."""
+    """Number of earlier mentions of a quote: exactly as given, and ignoring case and white space."""
 
     as_given: int
     folded: int
 
     def among(self, exact: bool) -> int:
-        """Return the number among the places that are looked at: those that stand there exactly, or all."""
+        """Return the number that matches the places searched: exact occurrences only, or all."""
         return self.as_given if exact else self.folded
 
 
@@ -124,33 +103,34 @@ class _Placer:
     placement: Placement
     fuzzy: float
     mentions: dict[tuple[str, ...], int] = field(default_factory=lambda: defaultdict(int))
-    spans: list[LocatedSpan] = field(default_factory=list)
+    spans: list[MarkedSpan] = field(default_factory=list)
 
-    def place(self, quote: QuotedSpan | NoEntry) -> LocatedSpan | UnplacedSpan:
-        if isinstance(quote, NoEntry):
-            return UnplacedSpan(_record(quote), f"an entry {quote.reason}")
+    def place(self, quote: QuotedSpan | InvalidEntry) -> MarkedSpan | UnplacedRecord:
+        if isinstance(quote, InvalidEntry):
+            return UnplacedRecord(_record(quote), f"an entry {quote.reason}")
         meant = self._category(quote)
         side = _side(quote, meant.category) if meant else "output"
+        # Counted even if the category is unknown: the mention still stands for one occurrence of a repeated quote.
         mention = self._count_mention(quote, side)
         if meant is None:
             reason = f"unknown category {quote.category!r}" if quote.category.strip() else "it names no category"
-            return UnplacedSpan(_record(quote), reason)
+            return UnplacedRecord(_record(quote), reason)
         if side is None:
-            return UnplacedSpan(
+            return UnplacedRecord(
                 _record(quote), f"spans of {meant.category.name!r} stand in the output, not in the source"
             )
         found = self._located(quote, meant, side, mention)
         if isinstance(found, str):
-            return UnplacedSpan(_record(quote), found)
+            return UnplacedRecord(_record(quote), found)
         if self.definition.spans.overlap == "forbid" and any(_overlap(found, span) for span in self.spans):
-            return UnplacedSpan(_record(quote), "it overlaps an earlier span, which the campaign forbids")
+            return UnplacedRecord(_record(quote), "it overlaps an earlier span, which the campaign forbids")
         self.spans.append(found)
         return found
 
-    def _category(self, quote: QuotedSpan) -> Meant | None:
+    def _category(self, quote: QuotedSpan) -> ResolvedCategory | None:
         categories = self.definition.categories
         if not quote.category.strip():
-            return Meant(categories[0], None, "only one") if len(categories) == 1 else None
+            return ResolvedCategory(categories[0], None, "only one") if len(categories) == 1 else None
         return find_category(categories, quote.category, quote.subcategory)
 
     def _count_mention(self, quote: QuotedSpan, side: str | None) -> _Mention:
@@ -162,8 +142,8 @@ class _Placer:
         return mention
 
     def _located(
-        self, quote: QuotedSpan, meant: Meant, side: Literal["output", "source"], mention: _Mention
-    ) -> LocatedSpan | str:
+        self, quote: QuotedSpan, meant: ResolvedCategory, side: Literal["output", "source"], mention: _Mention
+    ) -> MarkedSpan | str:
         if meant.category.exclusive:
             text = self.item.text
             return self._span(quote, meant, text, WHOLE) if text else "the text is empty"
@@ -175,6 +155,7 @@ class _Placer:
         search = _Search(quote, mention, self.placement, self.fuzzy)
         results = {name: search.run(text) for name, text in texts.items()}
         found = {name: result for name, result in results.items() if not isinstance(result, NotLocated)}
+        # The same words in two fields: any choice would be a guess.
         if len(found) > 1:
             return "the quote occurs in several fields of the source, and nothing says which one is meant"
         if not found:
@@ -182,12 +163,10 @@ class _Placer:
             return _why_not_found(quote.text, failed)
         ((name, (place, rule)),) = found.items()
         passage = texts[name][place.start : place.end]
-        return replace(
-            self._span(quote, meant, passage, rule), start=place.start, end=place.end, side=side, source_field=name
-        )
+        return replace(self._span(quote, meant, passage, rule), start=place.start, end=place.end, side=side, field=name)
 
-    def _span(self, quote: QuotedSpan, meant: Meant, passage: str, rule: str) -> LocatedSpan:
-        """Make a span over a passage at the beginning of the output; its place is put in by the caller."""
+    def _span(self, quote: QuotedSpan, meant: ResolvedCategory, passage: str, rule: str) -> MarkedSpan:
+        """Return a span over a passage at the beginning of the output. The caller sets its place."""
         severity, doubts = quote.severity, dict[str, str]()
         if severity is not None and self.definition.severities:
             severity = find_severity(self.definition.severities, severity)
@@ -197,31 +176,31 @@ class _Placer:
             doubts["subcategory"] = f"unknown: {quote.subcategory}"
         if meant.by != "name":
             doubts["category"] = f"by {meant.by}: {quote.category}"
-        return LocatedSpan(
+        differing = {"quote": quote.text} if quote.text != passage else {}
+        return MarkedSpan(
             start=0,
             end=len(passage),
-            text=passage,
             category=meant.category.key,
-            rule=rule,
-            quote=quote.text,
+            text=passage,
             subcategory=meant.subcategory,
             severity=severity,
             reason=quote.reason,
-            doubts=doubts,
+            origin={"rule": rule, **differing, **doubts},
         )
 
 
 @dataclass(frozen=True)
 class _Search:
-    """The search for one quote in one text, by one rule after the other."""
+    """Search for one quote in one text, by one rule after the other."""
 
     quote: QuotedSpan
     mention: _Mention
     placement: Placement
     fuzzy: float
 
-    def run(self, text: str) -> tuple[Located, str] | NotLocated:
+    def run(self, text: str) -> tuple[QuoteLocation, str] | NotLocated:
         first = self._one(text, self.quote.text, self.quote.context)
+        # An ambiguous quote is in the text, and a looser rule would not make it less ambiguous.
         if not isinstance(first, NotLocated) or first.ambiguous:
             return first
         for quote, loose in _loosened(self.quote.text):
@@ -239,15 +218,15 @@ class _Search:
             return near if isinstance(near, NotLocated) else (near, _rule(near))
         return first
 
-    def _one(self, text: str, quote: str, context: str | None) -> tuple[Located, str] | NotLocated:
-        """Look for a quote; of several places its context decides, an occurrence it names, or the order of mentions."""
+    def _one(self, text: str, quote: str, context: str | None) -> tuple[QuoteLocation, str] | NotLocated:
+        """Search for a quote. If it has several places, its context decides, then its occurrence, then the order of mentions."""
         if self.placement == "first":
             found = locate_quote(text, quote, occurrence=0)
             if isinstance(found, NotLocated):
                 return found
             return found, found.rule if found.chosen_by == "only-one" else f"{found.rule}, first"
         found = locate_quote(text, quote)
-        if isinstance(found, Located):
+        if isinstance(found, QuoteLocation):
             return found, _rule(found)
         if not found.ambiguous:
             return found
@@ -268,22 +247,22 @@ class _Search:
         if not self.quote.context:
             return None
         place = locate_quote(text, self.quote.context)
-        return place.start if isinstance(place, Located) else None
+        return place.start if isinstance(place, QuoteLocation) else None
 
 
-def _inside(text: str, quote: str, context: str) -> Located | None:
-    """Find a quote within the only place of its context."""
+def _inside(text: str, quote: str, context: str) -> QuoteLocation | None:
+    """Find a quote within its context, if the context has exactly one place."""
     around = locate_quote(text, context)
     if isinstance(around, NotLocated):
         return None
     place = locate_quote(text[around.start : around.end], quote)
     if isinstance(place, NotLocated):
         return None
-    return Located(around.start + place.start, around.start + place.end, place.rule)
+    return QuoteLocation(around.start + place.start, around.start + place.end, place.rule)
 
 
 def _loosened(quote: str) -> list[tuple[str, str]]:
-    """Return what else to look for: the quote without quotation marks around it, and with plain quotation marks and dashes."""
+    """Return looser forms of a quote: without quotation marks around it, and with plain quotation marks and dashes."""
     ways = []
     bare = quote.strip()
     if len(bare) > 2 and _PAIRS.get(bare[0]) == bare[-1]:
@@ -295,12 +274,12 @@ def _loosened(quote: str) -> list[tuple[str, str]]:
     return ways
 
 
-def _rule(found: Located) -> str:
+def _rule(found: QuoteLocation) -> str:
     return found.rule if found.chosen_by == "only-one" else f"{found.rule}, {found.chosen_by}"
 
 
 def _why_not_found(quote: str, results: Sequence[NotLocated]) -> str:
-    """Say why a quote has no place in any of the texts: that it has several comes first."""
+    """Return why a quote has no place in any of the texts. An ambiguous place is named first."""
     ambiguous = next((result for result in results if result.ambiguous), None)
     if ambiguous is not None:
         return f"the quote {ambiguous.reason}"
@@ -309,7 +288,7 @@ def _why_not_found(quote: str, results: Sequence[NotLocated]) -> str:
 
 
 def _side(quote: QuotedSpan, category: Category) -> Literal["output", "source"] | None:
-    """Return the side a span stands on; None where its category does not allow the one the model names."""
+    """Return the side of a span, or None if its category does not allow the side that the model names."""
     if category.side == "source":
         return "source"
     if category.side == "output":
@@ -317,12 +296,12 @@ def _side(quote: QuotedSpan, category: Category) -> Literal["output", "source"] 
     return quote.side or "output"
 
 
-def _overlap(one: LocatedSpan, other: LocatedSpan) -> bool:
-    same_text = (one.side, one.source_field) == (other.side, other.source_field)
+def _overlap(one: MarkedSpan, other: MarkedSpan) -> bool:
+    same_text = (one.side, one.field) == (other.side, other.field)
     return same_text and one.start < other.end and other.start < one.end
 
 
-def _record(quote: QuotedSpan | NoEntry) -> dict[str, Any]:
+def _record(quote: QuotedSpan | InvalidEntry) -> dict[str, Any]:
     if isinstance(quote, QuotedSpan):
         return quote.model_dump(mode="json", exclude_none=True)
     return quote.record if isinstance(quote.record, dict) else {"entry": quote.record}

@@ -1,4 +1,4 @@
-"""Reading one reply of a model, from raw text to spans in the stored text."""
+"""Parsing of one reply of a model, from raw text to spans in the stored text."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,29 +6,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spanplat.llm.item import AskedItem
-from spanplat.llm.replies.answers import Answer, asked_questions, missing_answers, named_answers, read_answer
-from spanplat.llm.replies.entries import NoEntry, is_answer, is_entry, read_entries
-from spanplat.llm.replies.json_text import Search, search_json
+from spanplat.llm.replies.answers import asked_questions, missing_answers, named_answers
+from spanplat.llm.replies.entries import InvalidEntry, is_answer, is_entry, read_entries
+from spanplat.llm.replies.json_text import JsonSearch, search_json
 from spanplat.llm.replies.lines import GaugeReply, read_choices, read_errors, read_gauge, read_ratings
-from spanplat.llm.replies.placement import LocatedSpan, UnplacedSpan, place_spans
-from spanplat.llm.replies.reasoning import Separated, separate_reasoning
-from spanplat.llm.replies.storable import storable, storable_text
+from spanplat.llm.replies.placement import place_spans, quote_of
+from spanplat.llm.replies.reasoning import ReplyParts, separate_reasoning
 from spanplat.llm.replies.unreadable import REFUSED, UnreadableReply
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.model_settings import ModelSettings
 from spanplat.schemas.prompt_settings import PromptSettings, ReplyForm
-from spanplat.schemas.questions import (
-    ChoiceQuestion,
-    LikertQuestion,
-    NoErrorsQuestion,
-    PairQuestion,
-    SliderQuestion,
-    TextQuestion,
-)
+from spanplat.schemas.questions import Answer, ChoiceQuestion, NoErrorsQuestion, PairQuestion, TextQuestion
 from spanplat.schemas.reply import QuotedSpan
+from spanplat.schemas.span import MarkedSpan
+from spanplat.schemas.unplaced import UnplacedRecord
+from spanplat.text.storable import make_storable, make_storable_text
 
 CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens", "incomplete", "model_context_window_exceeded"})
-"""Finish reasons, as providers spell them, of a reply that was not ended by the model."""
+"""Finish reasons, in the words of the providers, of a reply that a limit ended and not the model."""
 GAUGE_SEVERITIES = frozenset({"1", "2", "3", "4", "5", "neutral", "minor", "major", "critical"})
 _REFUSALS = frozenset({"refusal", "content_filter", "safety", "prohibited_content"})
 
@@ -44,22 +39,22 @@ _REFUSAL = re.compile(
 
 
 @dataclass(frozen=True)
-class Reading:
-    """What a reply says."""
+class ParsedReply:
+    """Content of a reply: spans, answers, reasoning and remarks."""
 
-    spans: Sequence[LocatedSpan] = ()
-    unplaced: Sequence[UnplacedSpan] = ()
+    spans: Sequence[MarkedSpan] = ()
+    unplaced: Sequence[UnplacedRecord] = ()
     answers: Mapping[str, Any] = field(default_factory=dict)
-    """By key of the question."""
+    """Answers by key of the question."""
     reasoning: str = ""
     how: str = ""
-    """How the answer was found in the reply: ``json``, ``repaired json``, ``list without brackets``, ``lines``."""
+    """Form in which the answer was found: ``json``, ``repaired json``, ``list without brackets``, ``lines``."""
     remarks: Mapping[str, Any] = field(default_factory=dict)
-    """What the reply says beside spans and answers, and where it contradicts itself."""
+    """Further content of the reply besides spans and answers, and its contradictions."""
 
     @property
     def extra(self) -> dict[str, Any]:
-        """What is kept beside the annotation: reasoning, remarks, and how the answer was found where that was not plain."""
+        """Data to store with the annotation: reasoning, remarks, and the form of the answer if it was unusual."""
         plain = self.how in ("json", "lines", "")
         kept = {"reasoning": self.reasoning, "remarks": dict(self.remarks), "read_as": "" if plain else self.how}
         return {name: value for name, value in kept.items() if value}
@@ -73,37 +68,39 @@ def read_reply(
     finish_reason: str = "stop",
     reasoning: str = "",
     refusal: str | None = None,
-) -> Reading:
-    """Read one reply.
+) -> ParsedReply:
+    """Parse one reply.
 
     Parameters
     ----------
     content
-        The reply's text as received.
+        Text of the reply as received.
     definition
-        The campaign: what was asked, and in which form.
+        Definition of the campaign, which says what was asked and in which form.
     item
-        What it was asked about.
+        Item of the request.
     finish_reason
-        Why the reply ended, as the provider said.
+        Reason for the end of the reply, from the provider.
     reasoning
-        The reasoning, where the provider gives it apart.
+        The reasoning, if the provider separates it.
     refusal
-        What the provider says in place of an answer, if it does.
+        Message of the provider instead of an answer, if there is one.
 
     Returns
     -------
-    Reading
-        Its spans all stand in the stored texts; what has no place is under ``unplaced``, with its reason.
+    ParsedReply
+        All its spans have a place in the stored texts. Quotes without a place are under ``unplaced``, with the reason.
 
     Raises
     ------
     UnreadableReply
-        If it holds no answer: the call has failed, and says nothing about the text.
+        If it contains no answer. Then the call has failed, and nothing is known about the text.
     """
     if refusal or finish_reason.casefold() in _REFUSALS:
-        raise UnreadableReply("refusal", f"{REFUSED}: {_shortened(storable_text(refusal or content or finish_reason))}")
-    content, reasoning = storable_text(content), storable_text(reasoning)
+        raise UnreadableReply(
+            "refusal", f"{REFUSED}: {_shortened(make_storable_text(refusal or content or finish_reason))}"
+        )
+    content, reasoning = make_storable_text(content), make_storable_text(reasoning)
     cut = finish_reason.casefold() in CUT_OFF
     parts = separate_reasoning(content)
     settings = definition.model or PromptSettings()
@@ -112,15 +109,15 @@ def read_reply(
         reading = _READERS[form](_answer_part(parts, form, cut), definition, item, settings, cut)
     except UnreadableReply as problem:
         raise _explained(problem, content, parts, cut=cut) from problem
-    if form != "errors":  # a consolidator answers no questions: the answers are those of the members
+    if form != "errors":  # a consolidator is asked no questions; its answers are those of the members
         _require_answers(definition, reading)
     thoughts = "\n\n".join(part for part in (reasoning.strip(), parts.reasoning) if part)
     answers = {**reading.answers, **_nothing_to_mark(definition, reading)}
-    return Reading(reading.spans, reading.unplaced, answers, thoughts, reading.how, reading.remarks)
+    return ParsedReply(reading.spans, reading.unplaced, answers, thoughts, reading.how, reading.remarks)
 
 
-def _answer_part(parts: Separated, form: ReplyForm, cut: bool) -> str:
-    """Return the part of a reply that answers; below an opening tag that is never closed, only an answer at the very end is one."""
+def _answer_part(parts: ReplyParts, form: ReplyForm, cut: bool) -> str:
+    """Return the part of a reply with the answer. After a reasoning tag that is never closed, it must be at the very end."""
     if parts.answer or cut or form != "spans":
         return parts.answer
     search = search_json(parts.unclosed, is_answer, is_entry=is_entry)
@@ -128,14 +125,16 @@ def _answer_part(parts: Separated, form: ReplyForm, cut: bool) -> str:
     return parts.unclosed[search.found.start :] if search.found and at_end else ""
 
 
-def _explained(problem: UnreadableReply, content: str, parts: Separated, *, cut: bool) -> UnreadableReply:
-    """Say why a reply is no answer: it was cut off, it is empty, or it refuses."""
+def _explained(problem: UnreadableReply, content: str, parts: ReplyParts, *, cut: bool) -> UnreadableReply:
+    """Return the best reason why a reply is no answer: it was cut off, it is empty, or it refuses."""
+    # The order matters: a reply that was cut off may also be empty or have the wrong shape, but only the limit explains it.
     if cut:
         return UnreadableReply("cut off", "the reply was cut off at its token limit; raise max_tokens")
     if not content.strip():
         return UnreadableReply("empty", "the reply is empty")
     if not parts.answer.strip():
         return UnreadableReply("empty", "the reply holds reasoning only, and no answer")
+    # Searched only in replies without an answer: an annotation may quote a text with such words.
     if problem.kind != "cut off" and _REFUSAL.search(parts.answer):
         return UnreadableReply("refusal", f"{REFUSED}: {_shortened(parts.answer)}")
     return problem
@@ -143,18 +142,19 @@ def _explained(problem: UnreadableReply, content: str, parts: Separated, *, cut:
 
 def _read_spans(
     reply: str, definition: CampaignDefinition, item: AskedItem, settings: PromptSettings, cut: bool
-) -> Reading:
+) -> ParsedReply:
     search = search_json(reply, is_answer, is_entry=is_entry, may_close=not cut)
     found = search.found
+    # JSON found before a limit ended the reply may be a draft. The real answer is then the part that was cut off.
     if found is None or (cut and search.cut_off):
         raise _nothing_found(search)
-    entries = read_entries(storable(found.value))
+    entries = read_entries(make_storable(found.value))
     spans, unplaced = _placed(entries.spans, definition, item, settings)
     answers = named_answers(asked_questions(definition.questions), entries.answers)
-    return Reading(spans, unplaced, answers, how=found.how)
+    return ParsedReply(spans, unplaced, answers, how=found.how)
 
 
-def _nothing_found(search: Search) -> UnreadableReply:
+def _nothing_found(search: JsonSearch) -> UnreadableReply:
     if search.cut_off:
         return UnreadableReply("cut off", "the reply ends before its JSON does")
     if search.rejected is not None:
@@ -164,7 +164,7 @@ def _nothing_found(search: Search) -> UnreadableReply:
 
 def _read_gauge(
     reply: str, definition: CampaignDefinition, item: AskedItem, settings: PromptSettings, cut: bool
-) -> Reading:
+) -> ParsedReply:
     gauge = read_gauge(reply)
     if cut:
         raise UnreadableReply("cut off", "the reply was cut off")
@@ -198,11 +198,11 @@ def _read_gauge(
         remarks["contradiction"] = f"errors, and yet {highest}"
     elif not is_highest and not gauge.spans:
         remarks["contradiction"] = f"no error, and yet not {highest}"
-    return Reading(spans, unplaced, answers, how="lines", remarks=remarks)
+    return ParsedReply(spans, unplaced, answers, how="lines", remarks=remarks)
 
 
 def _gauge_severity(given: str | None, definition: CampaignDefinition) -> str | None:
-    """Return a severity that gauge has; of a campaign with a scale of its own placing decides."""
+    """Return a severity that gauge knows, else None. If the campaign has its own scale, placement decides later."""
     known = given is None or given.casefold() in GAUGE_SEVERITIES
     return given if known or definition.severities else None
 
@@ -210,16 +210,12 @@ def _gauge_severity(given: str | None, definition: CampaignDefinition) -> str | 
 def _gauge_answers(
     gauge: GaugeReply, score: int, definition: CampaignDefinition
 ) -> tuple[dict[str, Answer], dict[str, str]]:
-    """Give the score to the first question on a scale, and its reason to the first that asks for text."""
+    """Return the score as the answer to the first question on a scale, and its reason as that to the first text question."""
     answers: dict[str, Answer] = {}
     remarks = {"label": gauge.label.strip(" *_`\"'.")}
-    scale = next(
-        (q for q in definition.questions if isinstance(q, (LikertQuestion, SliderQuestion, ChoiceQuestion))), None
-    )
+    scale = next((q for q in definition.questions if q.scale is not None or isinstance(q, ChoiceQuestion)), None)
     if scale is not None:
-        answer = (
-            read_answer(scale, score) if not isinstance(scale, ChoiceQuestion) else read_answer(scale, remarks["label"])
-        )
+        answer = scale.read(remarks["label"] if isinstance(scale, ChoiceQuestion) else score)
         if answer is None:
             raise UnreadableReply("wrong shape", f"{_shortened(gauge.label)!r} is no answer to {scale.label!r}")
         answers[scale.key] = answer
@@ -235,15 +231,15 @@ def _gauge_answers(
 
 def _read_ratings(
     reply: str, definition: CampaignDefinition, item: AskedItem, settings: PromptSettings, cut: bool
-) -> Reading:
+) -> ParsedReply:
     del item, settings
     questions = asked_questions(definition.questions)
     search = search_json(reply, lambda value: _answers_all(questions, value), is_entry=lambda _: False)
     if search.found is not None:
-        return Reading(answers=named_answers(questions, storable(search.found.value)), how=search.found.how)
+        return ParsedReply(answers=named_answers(questions, make_storable(search.found.value)), how=search.found.how)
     if cut:
         raise UnreadableReply("cut off", "the reply was cut off")
-    return Reading(answers=read_ratings(reply, questions), how="lines")
+    return ParsedReply(answers=read_ratings(reply, questions), how="lines")
 
 
 def _answers_all(questions: Sequence[Any], value: Any) -> bool:
@@ -252,17 +248,17 @@ def _answers_all(questions: Sequence[Any], value: Any) -> bool:
 
 def _read_choice(
     reply: str, definition: CampaignDefinition, item: AskedItem, settings: PromptSettings, cut: bool
-) -> Reading:
+) -> ParsedReply:
     del item, settings
     questions = [question for question in definition.questions if isinstance(question, PairQuestion)]
     if cut:
         raise UnreadableReply("cut off", "the reply was cut off")
-    return Reading(answers=read_choices(reply, questions), how="lines")
+    return ParsedReply(answers=read_choices(reply, questions), how="lines")
 
 
 def _read_errors(
     reply: str, definition: CampaignDefinition, item: AskedItem, settings: PromptSettings, cut: bool
-) -> Reading:
+) -> ParsedReply:
     quotes = read_errors(reply)
     if cut:
         raise UnreadableReply("cut off", "the reply was cut off")
@@ -271,14 +267,15 @@ def _read_errors(
     by_severity = sorted(spans, key=lambda span: -scale.get(span.severity or "", -1))  # of equals the first stay first
     kept = {id(span) for span in by_severity[: settings.most_errors]}
     beyond = [
-        UnplacedSpan(
-            {"text": span.quote, "category": span.category}, f"it is not among the {settings.most_errors} most severe"
+        UnplacedRecord(
+            {"text": quote_of(span), "category": span.category},
+            f"it is not among the {settings.most_errors} most severe",
         )
         for span in spans
         if id(span) not in kept
     ]
     remaining = [span for span in by_severity if id(span) in kept]
-    return Reading(remaining, [*unplaced, *beyond], item.answers, how="lines", remarks=item.remarks)
+    return ParsedReply(remaining, [*unplaced, *beyond], item.answers, how="lines", remarks=item.remarks)
 
 
 _READERS = {
@@ -291,26 +288,30 @@ _READERS = {
 
 
 def _placed(
-    quotes: Sequence[QuotedSpan | NoEntry], definition: CampaignDefinition, item: AskedItem, settings: PromptSettings
-) -> tuple[list[LocatedSpan], list[UnplacedSpan]]:
+    quotes: Sequence[QuotedSpan | InvalidEntry],
+    definition: CampaignDefinition,
+    item: AskedItem,
+    settings: PromptSettings,
+) -> tuple[list[MarkedSpan], list[UnplacedRecord]]:
     placed = place_spans(quotes, definition, item, placement=settings.placement, fuzzy=settings.fuzzy)
-    return [span for span in placed if isinstance(span, LocatedSpan)], [
-        span for span in placed if isinstance(span, UnplacedSpan)
+    return [span for span in placed if isinstance(span, MarkedSpan)], [
+        span for span in placed if isinstance(span, UnplacedRecord)
     ]
 
 
-def _require_answers(definition: CampaignDefinition, reading: Reading) -> None:
-    """Refuse a reply that leaves a required question open; the offline annotator is asked none."""
+def _require_answers(definition: CampaignDefinition, reading: ParsedReply) -> None:
+    """Raise an error if a reply leaves a required question open. The offline annotator is not asked any."""
     model = definition.model
-    if isinstance(model, ModelSettings) and model.provider == "overlap":
+    if isinstance(model, ModelSettings) and model.is_offline:
         return
     missing = missing_answers(definition.questions, reading.answers)
     if missing:
         raise UnreadableReply("wrong shape", f"the reply does not answer {missing[0]!r}")
 
 
-def _nothing_to_mark(definition: CampaignDefinition, reading: Reading) -> dict[str, bool]:
-    """Tick the box for "nothing to mark", as a person would."""
+def _nothing_to_mark(definition: CampaignDefinition, reading: ParsedReply) -> dict[str, bool]:
+    """Return the answers to the boxes "nothing to mark", as a person would tick them."""
+    # A quote without a place is still an error that the model found.
     nothing = not reading.spans and not reading.unplaced
     return {question.key: nothing for question in definition.questions if isinstance(question, NoErrorsQuestion)}
 

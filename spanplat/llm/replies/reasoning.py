@@ -1,4 +1,4 @@
-"""What a model thinks aloud, kept apart from what it answers."""
+"""Separation of a model's reasoning from its answer."""
 
 import re
 from typing import NamedTuple
@@ -7,25 +7,25 @@ _NAMES = "think|thinking|thought|thoughts|reasoning|scratchpad|reflection"
 _TAG = re.compile(rf"<(?P<closes>/?)(?:{_NAMES})>", re.IGNORECASE)
 
 
-class Separated(NamedTuple):
+class ReplyParts(NamedTuple):
     """A reply in its parts."""
 
     reasoning: str
     answer: str
     unclosed: str = ""
-    """What follows an opening tag that is never closed: reasoning, unless the answer stands at its very end."""
+    """Text after an opening tag that is never closed. It is reasoning, unless the answer is at its very end."""
 
 
-def separate_reasoning(reply: str) -> Separated:
-    """Take ``<think>…</think>`` out of a reply.
+def separate_reasoning(reply: str) -> ReplyParts:
+    """Remove ``<think>…</think>`` from a reply.
 
-    A closing tag without an opening one ends reasoning that began before the reply (some servers open the tag themselves); after an
-    opening tag without a closing one everything is reasoning.
+    A closing tag without an opening one ends reasoning that began before the reply, because some servers open the tag themselves.
+    After an opening tag without a closing one, everything is reasoning.
 
     >>> separate_reasoning("<think>Hm.</think>[]").answer, separate_reasoning("Hm.</think>[]").answer
     ('[]', '[]')
     >>> separate_reasoning("<think>Hm, is it")
-    Separated(reasoning='Hm, is it', answer='', unclosed='Hm, is it')
+    ReplyParts(reasoning='Hm, is it', answer='', unclosed='Hm, is it')
     """
     thoughts: list[str] = []
     answer: list[str] = []
@@ -44,4 +44,4 @@ def separate_reasoning(reply: str) -> Separated:
     rest = reply[position:]
     (thoughts if inside else answer).append(rest)
     reasoning = "\n\n".join(stripped for thought in thoughts if (stripped := thought.strip()))
-    return Separated(reasoning, "".join(answer).strip(), rest if inside else "")
+    return ReplyParts(reasoning, "".join(answer).strip(), rest if inside else "")

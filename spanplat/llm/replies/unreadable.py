@@ -1,4 +1,4 @@
-"""Replies that say nothing that can be used: a failure of the call, never an annotation without spans."""
+"""Error for replies that cannot be used. Such a reply is a failed call, never an annotation without spans."""
 
 from typing import Literal
 
@@ -7,19 +7,19 @@ from spanplat.errors import SpanplatError
 Kind = Literal["empty", "refusal", "cut off", "no answer", "wrong shape"]
 
 REFUSED = "the model refused"
-"""How the message about a refusal begins."""
+"""Beginning of the message about a refusal."""
 
 
 class UnreadableReply(SpanplatError):
-    """A reply that is no answer to what was asked.
+    """A reply that does not answer the request.
 
     Parameters
     ----------
     kind
-        ``empty``, ``refusal`` (the model will not answer), ``cut off`` (it ends before the answer does), ``no answer`` (nothing in it
-        has the form of one), ``wrong shape`` (it has the form, but not the content).
+        ``empty``, ``refusal`` (the model will not answer), ``cut off`` (it ends before the answer does), ``no answer`` (no part of it
+        has the form of an answer), ``wrong shape`` (it has the form, but not the content).
     message
-        What is wrong, for people.
+        Explanation for people.
     """
 
     def __init__(self, kind: Kind, message: str) -> None:

@@ -1,4 +1,4 @@
-// Brings every change to the server within a second, and keeps it on this device until the server has acknowledged it.
+// Autosave: sends each change to the server within a second, and keeps it on this device until the server acknowledges it.
 
 import { OffsetIndex } from "../offsets.js";
 
@@ -6,14 +6,14 @@ const PAUSE_MS = 400;
 const LONGEST_WAIT_MS = 900;
 const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 30000;
-/** Browsers refuse larger bodies for requests that outlive their page. */
+/** Browsers refuse keepalive requests (which outlive their page) with a body over 64 KiB. */
 const KEEPALIVE_LIMIT = 60000;
 
 /**
- * What the annotator did, in the server's terms: code points, the quote of every span, categories by key.
+ * Converts the annotator's work for the server: offsets in code points, the quote of each span, categories by key.
  *
  * @param {Iterable<import("./store.js").Text>} texts
- * @param {import("./store.js").ItemStore} store  its spans are in UTF-16 offsets; those it carries are as the server gave them
+ * @param {import("./store.js").ItemStore} store  its spans have UTF-16 offsets; the carried spans are as the server sent them
  * @param {"draft"|"complete"} status
  */
 export function encode(texts, { spans, carried, answers, dismissed }, status) {
@@ -25,7 +25,7 @@ export function encode(texts, { spans, carried, answers, dismissed }, status) {
   return { status, spans: [...own, ...carried], dismissed, answers };
 }
 
-/** The server's terms back into the page's; spans of a text that is not on the page are carried along untouched. */
+/** Converts an item of the server for the page. Spans of a text that is not on the page are carried along unchanged. */
 export function decode(texts, { spans, answers, dismissed = [] }) {
   const known = Array.from(texts, (text) => ({ ...text, index: new OffsetIndex(text.text) }));
   const shown = [];
@@ -51,7 +51,7 @@ function withoutNulls(fields) {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));
 }
 
-/** Work that no server has acknowledged yet, in the browser's storage; a browser without storage keeps it in the page alone. */
+/** Copies of unacknowledged work in the browser's storage. Without storage, only the page holds it. */
 class LocalCopies {
   constructor(base, storage) {
     this.prefix = `spanplat:${base}:`;
@@ -71,7 +71,7 @@ class LocalCopies {
       if (copy) this.storage?.setItem(this.prefix + position, JSON.stringify(copy));
       else this.storage?.removeItem(this.prefix + position);
     } catch {
-      // storage is blocked or full: the page still holds the work and goes on trying to send it
+      // storage is blocked or full: the page still holds the work and keeps trying to send it
     }
   }
 }
@@ -91,12 +91,13 @@ export class Autosave extends EventTarget {
     this.copies = new LocalCopies(base, storage);
     addEventListener("online", () => this.flush());
     addEventListener("pagehide", () => this.flush());
+    // Phones may end a hidden page without a further event.
     document.addEventListener("visibilitychange", () => document.hidden && this.flush());
   }
 
   /**
-   * Starts following an item as the server gave it. Returns the content to show: the copy kept on this device when it continues the
-   * server's revision, else the server's own; `left` holds a copy that does not.
+   * Opens an item as the server sent it, and returns the content to show. That is the copy on this device if it is based on the server's
+   * revision, else the server's content; then `left` holds the other copy.
    */
   open(item) {
     const track = this.#track(item.position);
@@ -121,11 +122,12 @@ export class Autosave extends EventTarget {
     this.copies.write(position, { revision: track.revision, content, sent: track.sending });
     this.#report("saving");
     clearTimeout(track.timer);
+    // The first unsent change sets the deadline, so that typing without a pause is saved too.
     track.due ??= performance.now() + LONGEST_WAIT_MS;
     track.timer = setTimeout(() => this.#send(track), Math.min(PAUSE_MS, Math.max(0, track.due - performance.now())));
   }
 
-  /** Sends what waits, now; resolves to whether everything is acknowledged. */
+  /** Sends all waiting changes now; resolves to whether all are acknowledged. */
   async flush() {
     await Promise.all([...this.#tracks.values()].map((track) => this.#send(track)));
     return !this.isWaiting;
@@ -149,7 +151,7 @@ export class Autosave extends EventTarget {
 
   async #exchange(track) {
     while (track.pending || track.sending) {
-      // After a lost answer the same body goes again: the server may have stored it, and answers a repeat as it did the first time.
+      // After a lost answer the same body is sent again: the server may have stored it, and gives a repeat the same answer.
       if (!track.sending) [track.sending, track.pending, track.due] = [track.pending, null, null];
       const body = JSON.stringify({ revision: track.revision, ...track.sending });
       let response;
@@ -161,7 +163,7 @@ export class Autosave extends EventTarget {
           keepalive: body.length < KEEPALIVE_LIMIT,
         });
       } catch {
-        return this.#retryLater(track); // fetch rejects for one reason: no answer came
+        return this.#retryLater(track); // fetch rejects only if no answer came
       }
       if (response.status >= 500 || response.status === 429) return this.#retryLater(track);
       track.retries = 0;
@@ -187,10 +189,12 @@ export class Autosave extends EventTarget {
     const content = track.pending ?? track.sending;
     track.sending = track.pending = track.due = null;
     if (response.status === 409) {
+      // Another tab or device saved first. Kept for `open`, which shows the server's version and lets undo bring this one back.
       track.left = { revision: track.revision, content };
       if (!this.isWaiting) this.#report("saved");
       this.dispatchEvent(new CustomEvent("stale", { detail: { position } }));
     } else if (response.status === 410) {
+      // Kept by the server as late work: the copy here would only be refused again.
       if (answer.kept) this.copies.write(position, null);
       this.dispatchEvent(new CustomEvent("gone", { detail: { kept: Boolean(answer.kept) } }));
     } else {
@@ -219,7 +223,7 @@ export class Autosave extends EventTarget {
   }
 }
 
-/** The part of a version that decides whether two are the same. */
+/** The parts of a version that matter for equality, in a fixed order for comparison as JSON. */
 function comparable(content) {
   if (!content) return null;
   const spans = content.spans.map(({ side, output, start, end, category, ...rest }) => {

@@ -1,6 +1,6 @@
-// Caret mode: with the text focused, arrows move a caret through it, Shift selects. The browser's own selection does the moving, so that
-// words, lines, writing direction and combined characters behave as they do in every text field; this module draws the caret,
-// which browsers show in editable text only.
+// Caret mode: in the focused text, arrow keys move a caret and Shift selects. The browser's own selection moves, so that words, lines,
+// writing direction and combined characters behave as in any text field. This module draws the caret, because browsers show one only
+// in editable text.
 
 const MOVES = {
   ArrowLeft: ["left", "character"],
@@ -18,7 +18,7 @@ const MOVES = {
 export class Caret extends EventTarget {
   #offset = 0;
   #frame = 0;
-  /** Whether the next drawing brings the caret into sight: keys have moved it. What else happens leaves the page where it was scrolled to. */
+  /** Whether the next drawing scrolls to the caret: only after keys moved it. */
   #reveals = false;
 
   /**
@@ -36,7 +36,7 @@ export class Caret extends EventTarget {
     addEventListener("resize", () => this.#draw());
   }
 
-  /** Puts the caret back after the text was painted anew. */
+  /** Restores the caret after the text was repainted. */
   restore() {
     if (document.activeElement !== this.view.element) return;
     this.#offset = Math.min(this.#offset, this.view.text.length);
@@ -44,7 +44,7 @@ export class Caret extends EventTarget {
     this.#draw();
   }
 
-  /** Where the caret stands, or would stand if the text had the focus. */
+  /** Offset of the caret, or of its next place if the text has no focus. */
   get offset() {
     return this.#focusOffset() ?? this.#offset;
   }
@@ -62,7 +62,7 @@ export class Caret extends EventTarget {
     this.restore();
   }
 
-  /** Where the caret stands when the text is focused next. */
+  /** Sets the offset of the caret for the next focus of the text. */
   place(offset) {
     this.#offset = offset;
   }
@@ -146,7 +146,7 @@ export class Caret extends EventTarget {
 
   #boxAt(offset) {
     const [box] = this.view.rangeOf(offset, offset).getClientRects();
-    // Chromium gives no box for an empty range at some edges: take the side of a neighbouring character.
+    // Chromium returns no box for an empty range at some edges: use the side of a neighbouring character.
     return box ? { x: box.left, top: box.top, height: box.height } : this.view.boxAt(offset);
   }
 }

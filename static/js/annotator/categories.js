@@ -28,7 +28,7 @@ export class CategoryBar extends EventTarget {
       list.append(copy);
       for (const element of [button, copy]) {
         element.addEventListener("click", () => this.#choose(category.key));
-        // A button that took the focus on press would end the selection it is about to mark.
+        // A press would move the focus to the button and so end the selection that it is about to mark.
         element.addEventListener("mousedown", (event) => event.preventDefault());
       }
     }
@@ -53,12 +53,12 @@ export class CategoryBar extends EventTarget {
     return this.categories.find(({ hotkey }) => hotkey?.toLowerCase() === character.toLowerCase());
   }
 
-  /** Lets the user type a part of a category's name, where there are many. */
+  /** Moves the focus to the filter of categories, if there is one. */
   focusFilter() {
     (this.chooserIsOpen ? this.#filters.chooser : this.#filters.categories)?.focus();
   }
 
-  /** Empties the bar's filter; tells whether the focus was in it. */
+  /** Leaves and empties the bar's filter; returns whether it had the focus. */
   leaveFilter() {
     return this.#filters.categories?.leave() ?? false;
   }
@@ -68,7 +68,7 @@ export class CategoryBar extends EventTarget {
   }
 
   /**
-   * Shows the chooser below the end of a selection, or above where there is no room.
+   * Shows the chooser below the end of a selection, or above it if there is no room.
    *
    * @param {Range} range
    * @param {{key: string}[]} fitting the categories to choose from
@@ -118,8 +118,8 @@ export class CategoryBar extends EventTarget {
 }
 
 /**
- * A field that leaves only those categories whose name contains what was typed; Enter picks the one that is pointed out, arrows point out
- * another. In the chooser it is the field of a combobox, in the bar a search field beside toggle buttons.
+ * A field that shows only the categories whose names contain the typed text. Arrows move the highlight, Enter picks the highlighted one.
+ * In the chooser it is the field of a combobox, in the bar a search field beside toggle buttons.
  */
 class CategoryFilter {
   #names;
@@ -157,7 +157,7 @@ class CategoryFilter {
     this.#filter();
   }
 
-  /** Starts anew with the categories that may be chosen now. */
+  /** Clears the filter and shows the categories that are allowed now. */
   open(allowed) {
     this.#allowed = allowed;
     this.field.value = "";

@@ -1,14 +1,14 @@
-// From item to item: the numbered strip, back and next, what is still missing, the review before submitting, and the source beside the text.
+// Navigation between items: the numbered strip, back and next, missing answers, the review before submitting, and the source pane.
 
 import { statesOf } from "./items.js";
 import { listMissing, QuestionForm } from "./questions.js";
 import { SourcePane } from "./source.js";
 import { Stopwatch } from "./stopwatch.js";
 
-/** How often a page in view asks whether another device has saved something. */
+/** Interval at which a visible page asks whether another device has saved something. */
 const OTHER_DEVICES_MS = 5000;
 
-/** How often the server hears that somebody is at work, who may be reading for long and has nothing to save. */
+/** Interval at which the server is told that the annotator is active: long reading saves nothing, but needs the lease. */
 const PRESENCE_MS = 60000;
 
 const byId = (id) => document.getElementById(id);
@@ -36,7 +36,7 @@ export class Flow {
     this.#watchOtherDevices();
     this.#keepPlace();
     this.#completeStrip();
-    new ResizeObserver(() => showInRow(byId("strip"))).observe(byId("strip")); // it comes into sight when the instructions are left
+    new ResizeObserver(() => showInRow(byId("strip"))).observe(byId("strip")); // the strip is hidden until the instructions are left
     this.#bindButtons();
     const last = this.#place();
     this.#show(campaign.current, true);
@@ -44,7 +44,7 @@ export class Flow {
     this.there = this.items.has(last) ? this.go(last) : Promise.resolve();
   }
 
-  /** Completes the item and goes on; stays, and says why, when something is missing. */
+  /** Completes the item and opens the next; if something is missing, stays and shows it. */
   async next() {
     if (this.#reviewing()) return byId("submit-form").requestSubmit();
     const [first] = this.#missing();
@@ -65,13 +65,13 @@ export class Flow {
     if (before !== undefined) await this.go(before);
   }
 
-  /** Opens an item. What is open or on its way is not opened again: what was begun on it meanwhile would be interrupted. */
+  /** Opens an item. An item that is open or loading is not opened again, because that would interrupt work on it. */
   async go(position) {
     if (this.#going === position || (position === this.desk.position && !this.#reviewing())) return;
     this.#going = position;
     this.desk.autosave.flush();
     const item = await this.#fetch(position);
-    if (this.#going !== position) return; // somewhere else was asked for since
+    if (this.#going !== position) return; // another item was requested meanwhile
     this.#going = null;
     if (!item) return;
     this.#leaveReview();
@@ -79,7 +79,7 @@ export class Flow {
     this.desk.open(item);
     this.#show(item);
     scrollTo(0, 0);
-    // What was being filled in belongs to the item before.
+    // The focused field belongs to the previous item.
     if (byId("marking").contains(document.activeElement)) byId("text").focus({ preventScroll: true });
     this.desk.announce(this.desk.t("item_opened", { number: this.#number(position), total: this.order.length }) + (byId("task").hidden ? "" : ` ${byId("task-name").textContent}`));
   }
@@ -102,7 +102,7 @@ export class Flow {
     byId("review").querySelector("h2").focus();
   }
 
-  /** The same person may work on another device, or have done so before they came back to this page. */
+  /** Shows the saves of other devices: the same person may have worked there. */
   #watchOtherDevices() {
     const look = async () => {
       if (document.hidden || this.desk.autosave.isWaiting) return;
@@ -126,15 +126,16 @@ export class Flow {
 
   #keepPlace() {
     const { campaign, stopwatch } = this.desk;
+    // Only after a sign of activity: an abandoned page must not hold its seat.
     let told = stopwatch.lastSign;
     setInterval(() => {
       if (stopwatch.lastSign === told) return;
       told = stopwatch.lastSign;
-      fetch(`${campaign.base}/presence`, { method: "POST" }).catch(() => {}); // the next one may get through
+      fetch(`${campaign.base}/presence`, { method: "POST" }).catch(() => {}); // the next request may succeed
     }, PRESENCE_MS);
   }
 
-  /** Another tab of the same annotator that saves an item tells the others, which then show it as it is now. */
+  /** Shows the saves of other tabs of the same annotator at once. */
   #watchOtherTabs() {
     const { autosave, campaign } = this.desk;
     const channel = new BroadcastChannel(`spanplat:${campaign.base}`);
@@ -148,7 +149,7 @@ export class Flow {
     });
   }
 
-  /** The page has the first items of a long batch in its strip; the others stand after them. */
+  /** Adds the buttons of a long batch's other items: the HTML contains only the first ones. */
   #completeStrip() {
     const listed = document.querySelectorAll("#strip button[data-position]").length;
     const others = this.order.slice(listed).map((position) => {
@@ -180,7 +181,7 @@ export class Flow {
     else this.desk.message(this.desk.t("submit_offline"), "warning");
   }
 
-  /** A message about a lost connection has had its time. */
+  /** Removes a message about a lost connection. */
   #reachedServer() {
     const { t } = this.desk;
     if ([t("load_offline"), t("submit_offline")].includes(byId("message").textContent)) this.desk.message("");
@@ -191,13 +192,13 @@ export class Flow {
     const response = await fetch(address, { cache: "no-store" }).catch(() => null); // no answer
     if (response?.ok) {
       const item = await response.json();
-      // A save that was acknowledged while this answer was on its way is not in it.
+      // A save that was acknowledged during this request is not in its answer: ask once more.
       const isOvertaken = item.revision < this.items.get(position).revision;
       return isOvertaken && !isAgain ? this.#fetch(position, true) : item;
     }
     const passing = !response || response.status >= 500 || response.status === 429;
     if (passing) this.desk.message(this.desk.t("load_offline"), "warning");
-    else location.replace(this.desk.campaign.base); // submitted, expired or withdrawn: the page at this address says which
+    else location.replace(this.desk.campaign.base); // submitted, expired or withdrawn: this address shows which
     return null;
   }
 
@@ -209,7 +210,7 @@ export class Flow {
     this.#show(item);
   }
 
-  /** Position of the item that was open when this device left the page. */
+  /** Position of the item that was open last on this device. */
   #place() {
     try {
       return Number(this.desk.storage?.getItem(this.#placeKey));
@@ -222,7 +223,7 @@ export class Flow {
     try {
       this.desk.storage?.setItem(this.#placeKey, position);
     } catch {
-      // storage is blocked or full: the page then begins at the first item that is not done
+      // storage is blocked or full: the page then opens the first incomplete item
     }
   }
 
@@ -246,7 +247,7 @@ export class Flow {
     document.title = `${place} · ${campaign.title}`;
   }
 
-  /** What the item asks about, where that is not the whole text: an aspect, or one span to be judged. */
+  /** Shows the item's subject if it is not the whole text: an aspect, or one span to judge. */
   #showTask({ aspect, judged }) {
     const { t } = this.desk;
     byId("task").hidden = !judged && !aspect;
@@ -254,7 +255,7 @@ export class Flow {
     byId("task-description").textContent = judged?.reason ?? aspect?.description ?? "";
   }
 
-  /** Shows where in the batch the annotator is, and what state each item is in. */
+  /** Updates the current item and the states of all items in the strip. */
   #refreshStrip() {
     const reviewing = this.#reviewing();
     byId("back").disabled = !reviewing && this.#number(this.desk.position) === 1;
@@ -327,7 +328,7 @@ export class Flow {
   }
 }
 
-/** Scrolls a row, or the few rows there is room for, and nothing else, to the current entry. */
+/** Scrolls the strip to its current entry; `scrollIntoView` would scroll the page too. */
 function showInRow(row) {
   const current = row.querySelector("[aria-current]");
   const [outer, inner] = [row, current].map((element) => element.getBoundingClientRect());

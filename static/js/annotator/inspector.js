@@ -1,5 +1,5 @@
-// What the campaign asks about the selected span: its category and subcategory, how severe it is, the reason, and its attributes. One row
-// of fields beside the category bar, so that it is in sight wherever the span stands in a long text.
+// Fields of the selected span: category, subcategory, severity, reason and attributes. They are beside the category bar, so that they
+// stay visible wherever the span is in a long text.
 
 export class Inspector {
   /** Id, category and kind of the span the fields were made for. */
@@ -45,7 +45,7 @@ export class Inspector {
     (wanted ?? fields.find((field) => !field.disabled))?.focus();
   }
 
-  /** Leaves the fields for the text; tells whether the focus was in them. */
+  /** Moves the focus from the fields to the text; returns whether it was in them. */
   leave() {
     if (!this.box?.contains(document.activeElement)) return false;
     const span = this.#span;
@@ -71,7 +71,7 @@ export class Inspector {
     if (focused) this.focus(focused);
   }
 
-  /** Only categories that may stand where the span does. */
+  /** Options of the categories that are allowed in the span's text. */
   #categories(span) {
     const surface = this.desk.surfaces.get(span.on);
     return options(this.campaign.categories.filter((category) => category.key === span.category || surface.allows(category)));

@@ -1,4 +1,4 @@
-// The items of a batch as the page lists them: those that nobody has touched as runs, by first and last position.
+// The items of a batch in the page's data, where runs of untouched items are pairs of positions.
 
 const untouched = ([first, last]) => Array.from({ length: last - first + 1 }, (_, step) => ({ position: first + step, status: "new", revision: 0 }));
 

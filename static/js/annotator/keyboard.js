@@ -1,4 +1,4 @@
-// Shortcuts of the page. They rest while a field that takes text, or an input method, is active.
+// Shortcuts of the page. They are inactive in text fields and during input with an input method.
 
 const TEXT_FIELDS = "input[type=text], input:not([type]), input[type=search], textarea, select, [contenteditable]";
 
@@ -26,7 +26,7 @@ function act(event, desk) {
   return Boolean(action) && done(() => action(desk));
 }
 
-/** What a letter does where no category has it. */
+/** Actions by letter; the hotkeys of categories have priority. */
 const LETTERS = {
   "?": (desk) => desk.panels.toggle("keys"),
   "/": (desk) => desk.flow.then((flow) => flow.source.find()),

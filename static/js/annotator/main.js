@@ -1,5 +1,5 @@
-// The annotator's page: puts the parts together around one item. What is not needed for the first mark is loaded once it can be made:
-// moving between items (flow.js), the caret and the shortcuts, resizing, what is asked about a mark (inspector.js).
+// The annotator's page: connects the parts around one item. Modules that the first mark does not need are loaded later: navigation
+// (flow.js), the caret, the shortcuts, resizing, and the fields of a mark (inspector.js).
 
 import { OffsetIndex } from "../offsets.js";
 import { Autosave, decode, encode } from "./autosave.js";
@@ -21,7 +21,7 @@ function t(key, values = {}) {
   return strings[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
 }
 
-/** Tells screen readers; the same text twice is read twice. */
+/** Announces a text to screen readers. They ignore an unchanged text, so a repeated one gets an extra space. */
 function announce(text) {
   const region = byId("live");
   region.textContent = region.textContent === text ? `${text}\u00a0` : text;
@@ -41,7 +41,7 @@ class Desk {
   stopwatch = null;
   position = null;
   complete = false;
-  /** Whether the next click places a mark where something is missing. */
+  /** Whether the next click marks an omission. */
   placing = false;
   /** @type {() => "draft"|"complete"} what the item counts as after an edit; flow.js knows what is required */
   status = () => "draft";
@@ -52,7 +52,7 @@ class Desk {
     this.noErrors = campaign.questions.find((question) => question.type === "no_errors");
     this.snapper = new Snapper(campaign.language);
     this.store = new ItemStore({ overlap: campaign.overlap, categories: campaign.categories });
-    /** Where texts stand on the page, by key. */
+    /** Surfaces of the texts, by key. */
     this.surfaces = new Map();
     for (const [key, id] of [["output:0", "text"], ["output:1", "second-text"], ["source", "source-text"]]) {
       if (byId(id)) this.surfaces.set(key, new Surface(byId(id), campaign, this.snapper));
@@ -80,7 +80,7 @@ class Desk {
     const { spans: suggestions } = decode(texts, { spans: (item.suggestions ?? []).map(asSuggestion), answers: {} });
     this.store.load({ texts, suggestions, ...decode(texts, left ?? content) });
     if (left) {
-      // Somebody, perhaps in another tab, saved meanwhile: theirs is shown, one undo brings back what was only here.
+      // Another tab or device saved meanwhile: its version is shown, and one undo restores the version of this page.
       this.store.replace(decode(texts, content));
       this.message(t("stale"), "warning");
     }
@@ -121,7 +121,7 @@ class Desk {
     this.message(t(reason), "warning");
   }
 
-  /** The one place where the page talks: beside the buttons, always in sight. */
+  /** Shows a message beside the buttons, the only place for messages, which is always visible. */
   message(text, kind = "") {
     const element = byId("message");
     element.textContent = text;
@@ -173,7 +173,7 @@ class Desk {
     byId("undo").disabled = !this.store.canUndo;
     byId("redo").disabled = !this.store.canRedo;
     byId("span-count").textContent = spans.length ? `(${spans.length})` : "";
-    // Last, for putting the caret back lays the page out: once, with everything else in its place.
+    // Last, because restoring the caret forces a layout: this way it happens once, after all other changes.
     for (const surface of this.surfaces.values()) surface.paint(shown, selected);
   }
 
@@ -217,7 +217,7 @@ class Desk {
     if (next) this.announceSpan(next);
   }
 
-  /** Waits for a click on the place where something is missing, or stops waiting. */
+  /** Starts or stops waiting for a click that marks an omission. */
   place(placing) {
     this.placing = placing;
     byId("missing")?.setAttribute("aria-pressed", String(placing));
@@ -234,14 +234,14 @@ class Desk {
     this.markOrChoose({ on: key, start: at, end: at }, { focus });
   }
 
-  /** Tells which span is selected now, after what was just done. */
+  /** Announces the selected span, after a text about the last action. */
   announceSpan(span, said = "") {
     const values = { quote: this.list.spoken(span), category: this.categories.get(span.category).name };
     announce(`${said} ${t(span.suggested ? "suggestion_selected" : "span_selected", values)}`.trim());
     this.list.scrollTo(span.id);
   }
 
-  /** A category was asked for: mark what is selected, change the selected span, or make it the next drag's. */
+  /** Applies a category: to the selected text, else to the selected span, else to the next drag. */
   choose(key) {
     const { stretch } = this;
     if (stretch) return this.mark(stretch, key);
@@ -270,7 +270,7 @@ class Desk {
     for (const surface of this.surfaces.values()) surface.selection.clear();
   }
 
-  /** Leaves what is open, one thing at a time; the text stays untouched. */
+  /** Closes one open thing per press of Escape: panel, chooser, selection, field. The annotations do not change. */
   escape() {
     if (this.panels?.close()) return;
     if (this.placing) {
@@ -293,7 +293,7 @@ function asSuggestion({ number, ...span }) {
   return { ...span, suggestion: number };
 }
 
-/** The span an item asks about, in the page's offsets; null where it stands in no text of the page. */
+/** The span that an item asks about, in the page's offsets; null if it is in no text of the page. */
 function placeOfJudged(judged, texts) {
   const text = judged && texts.find(({ side }) => side === judged.side);
   const index = text && new OffsetIndex(text.text);
@@ -301,7 +301,7 @@ function placeOfJudged(judged, texts) {
   return { on: text.key, start: index.toUtf16(judged.start), end: index.toUtf16(judged.end) };
 }
 
-/** The browser's storage, or null where it is blocked (some browsers throw on access, in frames above all). */
+/** The browser's storage, or null if it is blocked: some browsers throw on access, mostly in frames. */
 function safeStorage() {
   try {
     return globalThis.localStorage;
@@ -333,7 +333,7 @@ async function loadRest(desk) {
   desk.render();
 }
 
-/** Shows what a failed check tells the annotator, until they have read it. */
+/** Shows the message of a failed check until the annotator closes it. */
 function warn(message) {
   const bar = byId("warning");
   bar.querySelector("p").textContent = message;
@@ -341,7 +341,7 @@ function warn(message) {
   bar.hidden = false;
 }
 
-/** What needs the modules that come late can be used now; nothing clicked before is lost, for nothing could be. */
+/** Enables the controls that need the late modules. Until now they were inert, so no click was lost. */
 function allow() {
   for (const part of document.querySelectorAll("[data-waits]")) part.inert = false;
   document.body.dataset.ready = "";
@@ -355,7 +355,7 @@ function start() {
     document.body.classList.remove("reading");
     byId("opening").remove();
     scrollTo(0, 0);
-    byId("text").focus({ preventScroll: true }); // a text longer than the page would push its head out of sight
+    byId("text").focus({ preventScroll: true }); // scrolling to a text longer than the page would hide its beginning
   });
   byId("undo").addEventListener("click", () => desk.store.undo());
   byId("redo").addEventListener("click", () => desk.store.redo());

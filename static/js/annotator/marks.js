@@ -1,4 +1,4 @@
-// Working on the marks that are there: visiting one after the other, moving their ends with keys, deleting; and marking with the caret.
+// Keyboard work on marks: visiting, resizing and deleting them, and marking with the caret.
 
 import { Handles } from "./handles.js";
 import { isOmission } from "./painting.js";
@@ -45,7 +45,7 @@ export class Marks {
     });
   }
 
-  /** Marks that something is missing: at the caret where there is one to be seen, else where the next click goes. */
+  /** Marks an omission at the visible caret; without one, at the next click. */
   missing() {
     const { desk } = this;
     if (!desk.campaign.omissions) return;
@@ -68,7 +68,7 @@ export class Marks {
     this.desk.announceSpan(next);
   }
 
-  /** Goes to the mark behind or before the caret; false where the text has no further one. */
+  /** Selects the next or previous mark from the caret; returns false if the text has no further mark. */
   #visit(surface, step) {
     const { store } = this.desk;
     const here = store.shown.filter((span) => span.on === surface.key);

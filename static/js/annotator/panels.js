@@ -1,9 +1,9 @@
-// Panels (instructions, keys) stand beside the work and cover nothing of it for good.
+// Panels (instructions, keys) beside the work.
 
 const byId = (id) => document.getElementById(id);
 
 export class Panels {
-  /** What had the focus before the panel opened. */
+  /** The element that had the focus before the panel opened. */
   #from = null;
 
   constructor() {
@@ -25,14 +25,14 @@ export class Panels {
     panel.querySelector("h2").focus();
   }
 
-  /** Closes the panel that is open; tells whether there was one. */
+  /** Closes the open panel; returns whether there was one. */
   close() {
     const open = document.querySelector(".panel:not([hidden])");
     if (!open) return false;
     open.hidden = true;
     const opener = document.querySelector(`[aria-controls="${open.id}"]`);
     opener.setAttribute("aria-expanded", "false");
-    // Back to where the person was, the caret in the text for instance; what is gone or was never there gives way to the button.
+    // The focus returns to its former element, such as the text; if that is gone, to the button of the panel.
     const back = this.#from?.isConnected && this.#from !== document.body && !open.contains(this.#from) ? this.#from : opener;
     back.focus({ preventScroll: true });
     return true;

@@ -1,5 +1,5 @@
-// A researcher's preview: the server checks and answers saves, but stores nothing. What it would have stored stays in this tab.
-// Runs before main.js, which notices nothing of it.
+// A researcher's preview. The server checks saves but stores nothing, so the work stays in this tab.
+// It runs before main.js and replaces `fetch`, so that main.js needs no special case.
 
 import { statesOf } from "./items.js";
 

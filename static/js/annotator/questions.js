@@ -1,11 +1,17 @@
-// The questions about the whole item. The server rendered the form; this module moves answers between it and the store.
+// The questions about the whole item. The server rendered the form; this module moves answers between it and the store. It knows form
+// fields and no kinds of questions: a new kind that uses these fields needs no change here.
 
-/** Whether an answer counts as given. */
+/** Whether an answer counts as given: a box that must be ticked is answered by ticking it. */
 function isAnswered(question, value) {
-  if (question.type === "checkbox") return value === true;
-  if (question.type === "choices") return Array.isArray(value) && value.length >= Math.max(1, question.minimum);
-  if (question.type === "text") return typeof value === "string" && value.trim() !== "";
+  if (typeof value === "boolean") return value;
+  if (typeof value === "string") return value.trim() !== "";
+  if (Array.isArray(value)) return value.length >= Math.max(1, fewest(question));
   return value !== undefined && value !== null;
+}
+
+/** How many options must be chosen; 0 where the question offers none, or only one is chosen anyway. */
+function fewest(question) {
+  return question.options ? (question.minimum ?? 0) : 0;
 }
 
 /**
@@ -33,14 +39,14 @@ export function listMissing(questions, campaign, spans, answers) {
   }
   for (const question of questions) {
     if (question.type === "no_errors" || !needed(question) || isAnswered(question, answers[question.key])) continue;
-    const message = question.minimum > 1 && question.type === "choices" ? "missing_choices" : "missing_answer";
-    missing.push({ message, values: { question: question.label, count: question.minimum }, question: question.key });
+    const count = fewest(question);
+    missing.push({ message: count > 1 ? "missing_choices" : "missing_answer", values: { question: question.label, count }, question: question.key });
   }
   return missing;
 }
 
 function needed(question) {
-  return question.required || (question.type === "choices" && question.minimum > 0);
+  return question.required || fewest(question) > 0;
 }
 
 export class QuestionForm {
@@ -52,7 +58,7 @@ export class QuestionForm {
   constructor(form, questions, store) {
     Object.assign(this, { form, questions, store });
     form.addEventListener("input", (event) => this.#changed(event.target));
-    // Pressing a slider where it stands is an answer too, and no input event tells of it.
+    // A press on a slider's present value is an answer too, but it fires no input event.
     form.addEventListener("pointerup", (event) => event.target.type === "range" && this.#changed(event.target));
     form.addEventListener("submit", (event) => event.preventDefault());
     for (const button of form.querySelectorAll("[data-clear]")) button.addEventListener("click", () => this.#clear(button.dataset.clear));
@@ -63,7 +69,7 @@ export class QuestionForm {
     const { answers, spans } = this.store;
     for (const question of this.questions) {
       const value = answers[question.key];
-      for (const field of this.#fields(question.key)) fill(field, question, value);
+      for (const field of this.#fields(question.key)) fill(field, value);
       if (question.type === "no_errors") this.#guardBox(question, spans.length > 0);
     }
     for (const button of this.form.querySelectorAll("[data-clear]")) button.hidden = answers[button.dataset.clear] === undefined;
@@ -92,53 +98,47 @@ export class QuestionForm {
   }
 
   #changed(field) {
-    const question = this.questions.find(({ key }) => key === field.name);
-    if (question.type === "slider") showValue(field, true);
-    this.store.answer(question.key, this.#read(question, field));
+    if (field.type === "range") showValue(field, true);
+    this.store.answer(field.name, this.#read(field));
   }
 
-  #read(question, field) {
-    switch (question.type) {
-      case "checkbox":
-      case "no_errors":
-        return field.checked;
-      case "choices":
-        return this.#fields(question.key)
-          .filter((box) => box.checked)
-          .map((box) => box.value);
-      case "likert":
-      case "slider":
-        return Number(field.value);
-      case "text":
-        return field.value === "" ? undefined : field.value;
-      default:
-        return field.value;
-    }
+  #read(field) {
+    if (field.type === "checkbox") return isOption(field) ? this.#chosen(field.name) : field.checked;
+    if (field.value === "") return undefined;
+    return field.type === "range" || "number" in field.dataset ? Number(field.value) : field.value;
+  }
+
+  #chosen(key) {
+    return this.#fields(key)
+      .filter((box) => box.checked)
+      .map((box) => box.value);
   }
 }
 
-function fill(field, question, value) {
-  switch (question.type) {
-    case "slider":
-      field.value = value ?? (question.minimum + question.maximum) / 2;
+/** Whether a box is one option of several, rather than a question by itself. */
+function isOption(box) {
+  return box.hasAttribute("value");
+}
+
+function fill(field, value) {
+  switch (field.type) {
+    case "range":
+      field.value = value ?? (Number(field.min) + Number(field.max)) / 2;
       showValue(field, value !== undefined);
       break;
-    case "text":
-      if (field.value !== (value ?? "")) field.value = value ?? "";
-      break;
     case "checkbox":
-    case "no_errors":
-      field.checked = value === true;
+      field.checked = isOption(field) ? Array.isArray(value) && value.includes(field.value) : value === true;
       break;
-    case "choices":
-      field.checked = Array.isArray(value) && value.includes(field.value);
+    case "radio":
+      field.checked = value !== undefined && String(value) === field.value;
       break;
     default:
-      field.checked = value !== undefined && String(value) === field.value;
+      // Only if it differs: writing the same value would move the cursor of a typing user.
+      if (field.value !== String(value ?? "")) field.value = value ?? "";
   }
 }
 
-/** A slider nobody has moved has no value, wherever its thumb stands. */
+/** Shows the value of a slider; an untouched one has none, although its thumb is always somewhere. */
 function showValue(field, answered) {
   field.classList.toggle("unanswered", !answered);
   field.closest(".question").querySelector("output").textContent = answered ? field.value : "–";

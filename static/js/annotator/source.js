@@ -1,4 +1,4 @@
-// The source beside the text: what the server rendered for the item, and on a phone the buttons that change between the two.
+// The source beside the text, as the server rendered it, and the buttons that switch between the two on a phone.
 
 import { SourceReader } from "../source/pane.js";
 

@@ -1,5 +1,4 @@
-// The spans as a list of real buttons, each with its category, its quote and what was said about it. What the campaign asks about a span
-// is filled in beside the text, see inspector.js.
+// List of the spans as real buttons, each with its category, quote and details. The details are edited in inspector.js.
 
 import { isOmission } from "./painting.js";
 
@@ -30,7 +29,7 @@ export class SpanList {
     this.severities = new Map(campaign.severities.map(({ key, name }) => [key, name]));
   }
 
-  /** What a span or stretch covers; of an omission, what it stands between, with something to be seen or said in its place. */
+  /** The quote of a span or stretch; for an omission, the text around it with a sign or word in the gap. */
   quote(span, gap = "▾") {
     if (!isOmission(span)) return shorten(this.store.quote(span));
     const { text } = this.store.texts.get(span.on);
@@ -71,7 +70,7 @@ export class SpanList {
     this.#rows.get(id)?.querySelector("button").focus({ preventScroll: true });
   }
 
-  /** Brings a row into sight where the list scrolls by itself; the text is never moved for it. */
+  /** Scrolls the list to a row. `scrollIntoView` would also move the text, which must stay. */
   scrollTo(id) {
     requestAnimationFrame(() => {
       const row = this.#rows.get(id);
@@ -116,7 +115,7 @@ export class SpanList {
     row.querySelector(".delete").setAttribute("aria-label", this.t("delete_span", { quote }));
   }
 
-  /** What was said about a span, and where it stands when that is not the text itself. */
+  /** The details of a span, and its text if that is not the first output. */
   about(span) {
     const { side, output } = this.store.texts.get(span.on);
     const subcategory = this.categories.get(span.category).subcategories.find(({ key }) => key === span.subcategory);
@@ -138,7 +137,7 @@ function inWords(attribute, value) {
   return value && shorten(value);
 }
 
-/** Its direction is that of what it holds: a quote of one script stands in a page of another. */
+/** Makes an element with the direction of its content, because quotes and the page may have different scripts. */
 function element(tag, className = "") {
   const made = document.createElement(tag);
   made.dir = "auto";

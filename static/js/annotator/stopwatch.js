@@ -1,6 +1,6 @@
-// Time spent on an item: only while the page is in sight and somebody is doing something with it.
+// Time spent on an item, counted only while the page is visible and the annotator is active.
 
-/** After so long without a sign of life the person is taken to be elsewhere. */
+/** After this time without input the annotator counts as absent. */
 const IDLE_MS = 30000;
 const SIGNS_OF_LIFE = ["pointerdown", "pointermove", "keydown", "scroll", "wheel", "touchmove"];
 
@@ -16,7 +16,7 @@ export class Stopwatch {
     });
   }
 
-  /** Begins an item on which so many seconds were spent before. */
+  /** Starts an item with the seconds that were spent on it before. */
   begin(seconds) {
     this.#spent = seconds * 1000;
     this.#last = performance.now();
@@ -28,7 +28,7 @@ export class Stopwatch {
     return Math.round(this.#spent / 100) / 10;
   }
 
-  /** When the person last did something, by the page's clock. */
+  /** Time of the last input, by the page's clock. */
   get lastSign() {
     return this.#last;
   }

@@ -1,7 +1,7 @@
-// What the annotator has done on the item at hand: spans, answers, what is selected, and the history behind undo and redo. An item has
-// one or more texts to mark (its output, the second of a pair, a field of the source); every span names the one it stands in.
-// Suggestions are spans of another campaign: each is accepted, and then is a span, or dismissed; until then it is neither.
-// Offsets here are UTF-16 units, the units of the DOM; autosave.js converts them where they leave for the server.
+// State of the open item: spans, answers, selection, and the history for undo and redo. An item has one or more texts to mark (its
+// output, the second of a pair, a field of the source); each span names its text.
+// Suggestions are spans of another campaign. An accepted suggestion becomes a span; others are dismissed or still pending.
+// Offsets are UTF-16 units, as in the DOM; autosave.js converts them for the server.
 
 /**
  * @typedef {object} Text
@@ -65,7 +65,7 @@ export class ItemStore extends EventTarget {
     return this.#spans;
   }
 
-  /** Suggestions that wait for a decision. */
+  /** Suggestions without a decision. */
   get pending() {
     const decided = new Set([...this.#dismissed, ...this.#spans.map(numberOf), ...this.carried.map(numberOf)]);
     return this.#suggestions.filter((suggestion) => !decided.has(suggestion.suggestion));
@@ -80,7 +80,7 @@ export class ItemStore extends EventTarget {
     return this.#dismissed;
   }
 
-  /** Everything to be seen in the texts: spans, and suggestions that wait. */
+  /** All visible marks: spans and pending suggestions. */
   get shown() {
     const { pending } = this;
     return pending.length ? this.#sorted([...this.#spans, ...pending]) : this.#spans;
@@ -112,7 +112,7 @@ export class ItemStore extends EventTarget {
     return this.texts.get(on).text.slice(start, end);
   }
 
-  /** Shows another item; what came before cannot be undone into it. */
+  /** Loads another item and clears the history: undo must not bring back marks of the previous item. */
   load({ texts, spans, carried, answers, suggestions = [], dismissed = [] }) {
     this.texts = new Map(texts.map((text) => [text.key, text]));
     this.carried = carried;
@@ -127,7 +127,7 @@ export class ItemStore extends EventTarget {
     this.#tell("load");
   }
 
-  /** Takes over another version of the same item as one step, so that undo brings back the annotator's own. */
+  /** Replaces the item by another version in one step, so that undo restores the former version. */
   replace({ spans, carried, answers, dismissed = [] }) {
     this.#remember(null, this.#answers);
     this.#dismissed = dismissed;
@@ -161,6 +161,7 @@ export class ItemStore extends EventTarget {
     if (!before || Object.entries(fields).every(([name, value]) => before[name] === value)) return {};
     const after = { ...before, ...fields };
     if (after.category !== before.category) delete after.subcategory;
+    // Only these fields can break a rule. Others may change even where an older span breaks one.
     if (["category", "start", "end"].some((name) => after[name] !== before[name])) {
       const refused = this.refusal(after, id);
       if (refused) return { refused };
@@ -176,7 +177,7 @@ export class ItemStore extends EventTarget {
    *
    * @param {readonly Suggestion[]} suggestions
    * @param {object} fields  of the spans, where they are not to be as suggested
-   * @returns {{spans: Span[], refused: string|null}} those that the rules do not allow stay suggestions; the last one's reason
+   * @returns {{spans: Span[], refused: string|null}} refused suggestions stay pending; `refused` is the reason of the last one
    */
   accept(suggestions, fields = {}) {
     const before = { spans: this.#spans, answers: null, dismissed: this.#dismissed };
@@ -256,7 +257,7 @@ export class ItemStore extends EventTarget {
     this.#tell("edit");
   }
 
-  /** Answers belong to a step only where another version was taken over; marking is undone without touching them. */
+  /** Adds a step to the history. Only `replace` stores answers in it: undoing a mark must not change answers. */
   #remember(edit, answers = null) {
     if (edit === null || edit !== this.#lastEdit) this.#step({ spans: this.#spans, answers, dismissed: this.#dismissed });
     this.#lastEdit = edit;
@@ -279,7 +280,7 @@ export class ItemStore extends EventTarget {
   }
 
   /**
-   * Why a span may not stand as it is proposed, or null.
+   * The reason why a proposed span breaks the campaign's rules, or null.
    *
    * @param {Omit<Span, "id">} candidate
    * @param {number|null} ownId  the span that it would replace

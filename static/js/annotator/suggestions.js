@@ -1,8 +1,8 @@
-// Post-editing: spans of another campaign, to be accepted, changed or dismissed one by one or all together. Those that wait are drawn
-// dashed in the text and listed before the marks.
+// Post-editing: spans of another campaign that are accepted, changed or dismissed, one by one or all together. Pending suggestions have
+// a dashed outline in the text, and are listed before the marks.
 
 const byId = (id) => document.getElementById(id);
-/** What the letters do while a suggestion is selected, or where no category has them. */
+/** Actions by letter, while a suggestion is selected or if no category has the letter as its hotkey. */
 const KEYS = { a: "accept", e: "change", x: "dismiss" };
 
 export class Suggestions {
@@ -24,7 +24,7 @@ export class Suggestions {
     return this.store.findPending(this.store.selected);
   }
 
-  /** Acts on a letter; false where it means something else now. */
+  /** Runs the action of a letter; returns false if the letter has another meaning now. */
   key(letter) {
     const action = KEYS[letter];
     if (!action || (!this.#selected && this.desk.bar.byHotkey(letter))) return false;
@@ -33,7 +33,7 @@ export class Suggestions {
     return true;
   }
 
-  /** Takes the selected suggestion as it is, and goes to the next. */
+  /** Accepts the selected suggestion unchanged, and selects the next. */
   accept() {
     const suggestion = this.#selected;
     const { spans, refused } = this.store.accept([suggestion]);
@@ -41,7 +41,7 @@ export class Suggestions {
     this.#decided("accepted", suggestion);
   }
 
-  /** Takes the selected suggestion and changes it: to the fields given, or to what is done next with the mark it now is. */
+  /** Accepts the selected suggestion with other fields; without any, opens the fields of the new mark. */
   change(fields = {}) {
     const { spans, refused } = this.store.accept([this.#selected], fields);
     if (!this.#taken(spans, refused)) return;
@@ -51,7 +51,7 @@ export class Suggestions {
     if (!Object.keys(fields).length) this.desk.inspector.focus();
   }
 
-  /** Moves an end of the selected suggestion, which makes it a mark; false where none is selected. */
+  /** Accepts the selected suggestion in order to resize it; returns false if none is selected. */
   resize(move) {
     if (!this.#selected) return false;
     const { spans, refused } = this.store.accept([this.#selected]);
@@ -114,7 +114,7 @@ export class Suggestions {
     return spans.length > 0;
   }
 
-  /** Says what was done, and goes to the suggestion behind the one decided on. */
+  /** Announces the decision, and selects the next suggestion in the text. */
   #decided(message, suggestion) {
     const { t, announce, list } = this.desk;
     const { pending } = this.store;

@@ -1,5 +1,5 @@
-// A text that can be marked: an output of the item, or a field of its source. Each has its own place on the page, its own caret and
-// selection; the spans of all of them live in one store.
+// A text that can be marked: an output of the item, or a field of its source. Each has its own element, caret and selection; one store
+// holds the spans of all texts.
 
 import { TextView } from "./painting.js";
 import { TextSelection } from "./selection.js";
@@ -32,7 +32,7 @@ export class Surface {
   }
 
   /**
-   * Takes a text of the item at hand, or null where it has none for this place.
+   * Shows a text of the open item, or nothing (null) if the item has no such text.
    *
    * @param {import("./store.js").Text|null} text
    * @param {{start: number, end: number}|null} judged a stretch the item asks about
@@ -50,7 +50,7 @@ export class Surface {
     return this.element.offsetParent !== null;
   }
 
-  /** Scrolls to a span that is out of sight; one that can be seen keeps its place. */
+  /** Scrolls to a span, unless it is already visible. */
   reveal(span) {
     const { top, height } = this.view.boxAt(span.start);
     const pane = this.frame.closest("#marking, #source-body");
@@ -61,13 +61,13 @@ export class Surface {
     this.view.placeOf(span.start)[0].parentElement.scrollIntoView({ block: "center" });
   }
 
-  /** Whether spans of a category may stand here. */
+  /** Whether the campaign allows a category in this text. */
   allows(category) {
     return category.side === "both" || category.side === this.text?.side;
   }
 
   /**
-   * Paints the spans that stand in this text.
+   * Paints the spans of this text.
    *
    * @param {import("./store.js").Span[]} spans of the item
    * @param {number|null} selected

@@ -1,4 +1,4 @@
-// Runs before anything is drawn: the source gets the width it was given on this device, so that nothing moves when divider.js comes.
+// Runs before the first paint: sets the stored width of the source, so that nothing moves when divider.js is loaded.
 
 try {
   const share = Number(localStorage.getItem("spanplat:divider"));

@@ -1,4 +1,4 @@
-// Worked examples in the instructions: spans and sources are drawn by what draws them on the annotator's page.
+// Worked examples in the instructions, drawn by the same modules as on the annotator's page.
 
 import { OffsetIndex } from "../offsets.js";
 import { enliven } from "../source/rendered.js";

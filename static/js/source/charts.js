@@ -1,4 +1,4 @@
-// Charts of a source: drawn by the server, put into the page as SVG so that each point tells its value, and coloured by the page.
+// Charts of a source. The server draws them; they are inline SVG, so that points have tooltips and the page sets the colours.
 
 /**
  * @param {HTMLElement} pane

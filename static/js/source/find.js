@@ -1,7 +1,7 @@
-// The find box of a source: marks every place where what is typed stands, ignoring case and accents, and opens what is folded around it.
-// Nothing in the source is changed, so that whatever else stands on it (marks, selections) is left alone.
+// The find box of a source: highlights all matches, ignoring case and accents, and opens folded parts around them.
+// The DOM of the source does not change, so that marks and selections in it stay intact.
 
-/** Elements that do not break a line: a word may go on across them. */
+/** Inline elements: a word may continue across their borders. */
 const INLINE = new Set("A ABBR B BDI BDO CITE CODE DEL DFN EM FONT I INS KBD MARK Q S SAMP SMALL SPAN STRIKE STRONG SUB SUP TIME TT U VAR WBR".split(" "));
 const NAMES = ["found", "found-current"];
 
@@ -49,7 +49,7 @@ export class SourceSearch {
     for (const button of this.buttons) button.addEventListener("click", () => this.#show(this.#current + Number(button.dataset.find)));
   }
 
-  /** The source has changed, or somebody marked in it: what was found is searched for anew; who is still searching is led on. */
+  /** Searches again after a change of the source or of marks in it; scrolls to a match only while the box has the focus. */
   refresh() {
     this.#blocks = null;
     if (!this.box.value && !this.#ranges.length) return;
@@ -144,7 +144,7 @@ export class SourceSearch {
   }
 }
 
-/** Where browsers cannot highlight ranges: boxes laid over them. */
+/** Boxes over the matches, for browsers without highlights. */
 class Boxes {
   constructor(pane) {
     this.pane = pane;
@@ -184,7 +184,7 @@ function placeIn(nodes, place, isEnd) {
   return [node, place - start];
 }
 
-/** Where a range's document stands on the page. */
+/** Position of a range's document on the page: a frame has coordinates of its own. */
 function offsetOf(range) {
   const frame = range.startContainer.ownerDocument.defaultView.frameElement;
   if (!frame) return [0, 0];
@@ -192,7 +192,7 @@ function offsetOf(range) {
   return [left + frame.clientLeft, top + frame.clientTop];
 }
 
-/** Opens what is folded around a range, and scrolls whatever scrolls until it is in sight. */
+/** Opens folded parts around a range, and scrolls all panes until it is visible. */
 function reveal(range) {
   const inside = range.startContainer.parentElement;
   const frame = inside.ownerDocument.defaultView.frameElement;

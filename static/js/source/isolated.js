@@ -1,5 +1,5 @@
-// Frames around HTML that came with a source. No script runs in them; the page gives them their height and their style, and hears
-// the keys that are pressed in them.
+// Frames with the HTML of a source. No script runs in them; the page sets their height and style, and handles the keys that are pressed in
+// them.
 
 const STYLE = new URL("../../css/isolated.css", import.meta.url).href;
 const KEYS = ["key", "code", "ctrlKey", "shiftKey", "altKey", "metaKey", "repeat"];

@@ -15,7 +15,7 @@ export class SourceReader {
   }
 
   /**
-   * Brings to life what the pane now shows.
+   * Starts the scripts of the source that the pane now shows.
    *
    * @param {(number: string) => string} chartAddress  of its chart with this number
    */

@@ -1,4 +1,4 @@
-// What the server rendered, brought to life: frames get their height and style, charts are drawn where there is a place for them.
+// Scripts of a rendered source: frames get their height and style, and charts are put into their places.
 
 /**
  * @param {HTMLElement} pane

@@ -1,9 +1,9 @@
-// The text of a check, in which the words that should be marked are selected: with the mouse, or with the caret that annotators have.
+// The text of a check, where a researcher selects the words that should be marked, with the mouse or the annotators' caret.
 
 import { Caret } from "../annotator/caret.js";
 import { OffsetIndex } from "../offsets.js";
 
-/** A text that stands in one text node, as the caret wants to see it. */
+/** View of a text in one text node, with the methods that the caret needs. */
 class PlainView {
   constructor(element) {
     this.element = element;
@@ -77,14 +77,14 @@ function expectSelection(name, view, say, words) {
   say(`${words.sayTaken} “${quote}”`);
 }
 
-/** The expected span that is filled in next: of a gold check the first without words, else the only one. */
+/** The expected span to fill in: the first without a quote, else the last. */
 function emptyPlace(name) {
   const quotes = [...document.querySelectorAll(`[id^="f-${CSS.escape(name)}."][id$=".quote"]`)];
   const chosen = quotes.find((field) => !field.value) ?? quotes.at(-1);
   return chosen?.id.slice("f-".length, -".quote".length);
 }
 
-/** Show in each text which words its check expects, where the browser can do so without touching the text. */
+/** Highlight the expected words in each text, if the browser supports highlights. */
 export function showExpected(texts) {
   if (!globalThis.Highlight) return;
   const shown = new Highlight();

@@ -1,6 +1,6 @@
-// What somebody did with a form's control before any script was there to hear of it.
+// Changes of form controls that were made before the scripts were loaded.
 
-/** Whether a control holds something else than the page came with. */
+/** Whether a control differs from its state in the HTML. */
 export function isChanged(control) {
   if (!control.matches("[name]:is(input:not([type=hidden]), select, textarea)")) return false;
   if (control.type === "checkbox" || control.type === "radio") return control.checked !== control.defaultChecked;

@@ -1,5 +1,5 @@
-// The campaign draft: it saves itself, says at its fields what is wrong, keeps the focus where somebody works, and takes the words a check
-// expects from its text.
+// Page of a campaign draft: it saves itself, shows mistakes at the fields, keeps the focus, and copies the expected words of a check from
+// its text.
 
 import { markExpected, showExpected } from "./check_text.js";
 import { goToFirstMistake, sayIfNew, showFilled, showMistakes } from "./mistakes.js";
@@ -15,7 +15,7 @@ const say = (message) => (said.textContent = message);
 
 if (form) begin();
 
-// Going back shows the page as it was left, which others, or a later step, may have changed since.
+// The back button restores the page from memory, but others, or a later step, may have changed the draft since.
 addEventListener("pageshow", (event) => event.persisted && location.reload());
 goToPlace();
 
@@ -35,7 +35,7 @@ function begin() {
   showExpected(texts);
 }
 
-/** Who adds, moves or removes a row, or saves, comes back to the element that the address names. */
+/** Moves the focus to the element in the address, after a row was added, moved or removed, or after a save. */
 function goToPlace() {
   const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (place && place !== document.activeElement) place.focus();
@@ -50,7 +50,7 @@ function saveOnEnter(event, saving) {
 
 let left = null;
 
-/** The panel stays where an error is shown in it, and who was in it comes back to where that was. */
+/** Keeps the panel element when it shows an error, and remembers the focus in it. */
 function keepPanel(event) {
   const { target, xhr } = event.detail;
   if (!target.matches(PANEL)) return;
@@ -73,7 +73,7 @@ function sameAs(old, now) {
   return [...now.querySelectorAll(":is(a, button)")].find((one) => one.textContent === old.textContent && one.href === old.href);
 }
 
-/** The text of the definition has one field, at which the first mistake is told. */
+/** Shows the first mistake at the only field of the definition as text. */
 function markText(now) {
   const place = document.getElementById("b-yaml");
   if (!place) return;
@@ -83,7 +83,7 @@ function markText(now) {
   if (isWrong) form.elements.text.setAttribute("aria-invalid", "true");
 }
 
-/** A check's text follows what is typed; one that stays is not touched, so that what is selected in it stays selected. */
+/** Updates the texts of checks. Unchanged texts are not touched, so that the selection in them stays. */
 function refreshTexts(now) {
   for (const text of texts) {
     const found = now.querySelector(`[data-found-for="${text.dataset.textOf}"]`)?.textContent ?? "";

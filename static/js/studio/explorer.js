@@ -25,7 +25,7 @@ function move(step) {
   rows[Math.min(Math.max(next, 0), rows.length - 1)].focus();
 }
 
-/** A mark in the text and its entry in the list light up together; a click on one brings the other into view. */
+/** Highlights a mark in the text and its entry in the list together. */
 function chooseCluster(number) {
   for (const element of document.querySelectorAll("[data-cluster]")) {
     element.classList.toggle("chosen", element.dataset.cluster === number);

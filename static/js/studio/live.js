@@ -1,5 +1,5 @@
-// Live parts ask the server again every few seconds. The browser turns its 304 into the cached answer; an answer with the tag of
-// the one on the page is not swapped in, so that focus, selection and open details stay.
+// Live parts are requested again every few seconds. The browser turns a 304 into the cached answer, so htmx would swap it in. An answer
+// with the same tag as the page is not swapped, so that focus, selection and open details stay.
 
 const tags = new Map();
 
@@ -7,8 +7,8 @@ export function skipUnchangedFragments(body) {
   body.addEventListener("htmx:beforeSwap", (event) => {
     const { target, xhr, requestConfig } = event.detail;
     if (!target.matches("[data-live]")) return;
-    if (requestConfig.elt !== target) return tags.clear(); // somebody asked for another view of it
-    if (target.matches(":active")) return (event.detail.shouldSwap = false); // a press that ends on another element is no click
+    if (requestConfig.elt !== target) return tags.clear(); // another view was requested
+    if (target.matches(":active")) return (event.detail.shouldSwap = false); // a swap between press and release would lose the click
     const tag = xhr.getResponseHeader("ETag");
     if (tag && tags.get(requestConfig.path) === tag) event.detail.shouldSwap = false;
     else if (tag) tags.set(requestConfig.path, tag);
@@ -29,7 +29,7 @@ export function restWhileHidden(body) {
   });
 }
 
-// A part that the page waits for shows the server's error in its place; a live part keeps what it has and asks again.
+// htmx does not swap errors. A requested part shows the server's error in its place; a live part keeps its content and asks again.
 export function showErrorsInPlace(body) {
   body.addEventListener("htmx:beforeSwap", (event) => {
     const { target, xhr } = event.detail;

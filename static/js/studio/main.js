@@ -1,4 +1,4 @@
-// What the researcher's pages do beyond links and forms.
+// Script of the researcher's pages, which also work as plain links and forms.
 
 import { copyOnClick } from "./copy.js";
 import { submitOnChange } from "./filters.js";
@@ -7,7 +7,7 @@ import { showWhereOneIs } from "./place.js";
 import { closePopups } from "./popups.js";
 import { keepWhatIsRead } from "./reading.js";
 import { revealOnClick } from "./reveal.js";
-import { enhanceTables } from "./tables.js";
+import { helpWithTables } from "./tables.js";
 
 closePopups(document);
 showWhereOneIs(document);
@@ -17,6 +17,6 @@ submitOnChange(document);
 skipUnchangedFragments(document.body);
 restWhileHidden(document.body);
 showErrorsInPlace(document.body);
-enhanceTables(document.body);
+helpWithTables(document.body);
 keepWhatIsRead(document.body);
 announceConnection(document.body, document.getElementById("connection"));

@@ -1,8 +1,8 @@
-// What is wrong with a step is told at its fields too, and to those who cannot see the panel beside them; the panel comes with every save.
+// Mistakes of a step at its fields, and for users who cannot see the panel beside them. Each save returns a new panel.
 
 const IN_FIELD = ":is(input, select, textarea)";
 
-/** Tell at each field what the panel says about it. */
+/** Show the panel's messages at their fields. */
 export function showMistakes(panel, form) {
   const said = new Map();
   for (const line of panel.querySelectorAll("[data-at]")) {
@@ -30,7 +30,7 @@ function showAt(field, message) {
   }
 }
 
-/** Say how the step stands now, if that is something else than before. */
+/** Announce the state of the step, if it changed. */
 export function sayIfNew(panel, place) {
   const { said } = panel.dataset;
   if (said && said !== place.dataset.last) place.textContent = said;
@@ -45,7 +45,7 @@ export function goToFirstMistake(panel, form) {
   return Boolean(first);
 }
 
-/** Show what a protocol fills in: as the placeholder of a field that is empty, as a box that is ticked and cannot be changed. */
+/** Show the values that a protocol fills in: as placeholders of empty fields, and as ticked and disabled boxes. */
 export function showFilled(panel, form) {
   const filled = new Map([...panel.querySelectorAll("[data-fills]")].map((part) => [part.dataset.fills, part.textContent]));
   for (const note of form.querySelectorAll("[data-filled-at]")) {

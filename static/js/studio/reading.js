@@ -1,4 +1,4 @@
-// What somebody has opened to read stays open, and keeps the focus, when the part it stands in is replaced: figures arrive in stages.
+// Opened details stay open and keep the focus when their part of the page is replaced: figures arrive in stages.
 
 const READ = "details.explain, details.about";
 

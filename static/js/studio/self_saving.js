@@ -1,5 +1,5 @@
-// A form that saves itself while somebody types, and does not let go of what is not stored yet: what was typed before the scripts were
-// there is sent, leaving by a link or a button waits for the answer, and closing the tab asks first.
+// A form that saves itself during typing and protects unsaved input: input from before the scripts were loaded is sent, leaving by a
+// link or a button waits for the answer, and closing the tab asks first.
 
 import { isChanged } from "./controls.js";
 
@@ -35,7 +35,7 @@ export class SelfSaving {
     return this.#stored === this.#changes && !this.#inFlight;
   }
 
-  /** Let what is not stored go: the page is left for another. */
+  /** Give up unsaved changes, because the user leaves on purpose. */
   forget() {
     this.#stored = this.#changes;
     this.#inFlight = false;
@@ -85,8 +85,8 @@ export class SelfSaving {
   }
 
   /**
-   * Leave at once when everything is stored, else when it is; of several ways asked for meanwhile the last one is taken.
-   * Who asks again after it could not be stored may leave, and the browser asks whether that is meant.
+   * Leave as soon as everything is stored. If several links are clicked meanwhile, the last one counts.
+   * After a failed save, a second attempt leaves anyway, and the browser asks for confirmation.
    */
   async #leaveBy(event, leave) {
     if (this.isSettled || this.#refused === this.#changes) return;

@@ -1,4 +1,4 @@
-// What the sign-in, the invitation and the like do beyond links and forms.
+// Script of the sign-in and invitation pages.
 
 import { revealOnClick } from "./reveal.js";
 

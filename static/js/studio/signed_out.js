@@ -1,4 +1,4 @@
-// Whoever is signed out in the middle keeps the page with what was typed: they sign in on another page, come back and go on.
+// Keeps the page and its input when the session ends: the user signs in on another page, returns and continues.
 
 /**
  * @param {HTMLFormElement} form
@@ -13,7 +13,7 @@ export function surviveSignOut(form, panel) {
     isOut = true;
     panel().replaceChildren(document.getElementById("signed-out").content.cloneNode(true));
   });
-  // Who comes back from signing in has another session, whose forms carry another token.
+  // The new session has another CSRF token, so the token is fetched again when the user returns.
   addEventListener("focus", () => isOut && goOn());
   document.addEventListener("click", (event) => event.target.closest("[data-go-on]") && goOn());
 

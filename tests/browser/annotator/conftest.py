@@ -1,4 +1,4 @@
-"""Studies to annotate, and people who do."""
+"""Fixtures: studies to annotate and people at the page."""
 
 from collections.abc import Callable
 from typing import Any

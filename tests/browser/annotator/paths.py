@@ -1,4 +1,4 @@
-"""The three ways people come to a study and go from it: Prolific's links, MTurk's frame, and a link of our own."""
+"""The three ways into a study and out of it: Prolific's links, MTurk's frame, and a direct link."""
 
 from typing import Any, ClassVar, Protocol
 

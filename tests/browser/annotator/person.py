@@ -1,4 +1,4 @@
-"""A person at the annotator's page: what hands and eyes do there."""
+"""A person at the annotator's page, who clicks, drags, types and reads."""
 
 from typing import Any, Protocol
 

@@ -6,11 +6,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from spanplat.db import Database
-from spanplat.models import CampaignStatus, Dataset, Example, Output, SourceText, System
+from spanplat.models import Dataset, Example, Output, SourceText, System
 from spanplat.schemas.definition import CampaignDefinition
-from spanplat.services.campaigns import create_campaign, set_status
-from spanplat.services.importing.storing import source_texts
-from spanplat.services.plans import plan_campaign
+from spanplat.services.campaigns.launching import open_campaign, store_campaign
+from spanplat.services.campaigns.planning import plan_campaign
+from spanplat.services.datasets.storing import source_texts
 from spanplat.text import clean_text, sha256_of
 
 CONTENT: dict[str, Any] = {
@@ -51,7 +51,7 @@ def store_study(database: Database, *texts: str, source: Any = None, rival: str 
                     session.add(Output(example_id=example.id, system_id=system.id, text=plain, text_sha256=digest))
         session.flush()
         own = {"batches": {"regular": len(texts)}, "data": {"dataset": texts_of}}
-        open_campaign(session, CONTENT | own | parts)
+    launch(database, CONTENT | own | parts)
 
 
 def _system(session: Session, name: str) -> System:
@@ -59,8 +59,8 @@ def _system(session: Session, name: str) -> System:
     return known or System(slug=name.lower(), name=name)
 
 
-def open_campaign(session: Session, content: dict[str, Any]) -> None:
+def launch(database: Database, content: dict[str, Any]) -> None:
     """Create and open a campaign."""
-    definition = CampaignDefinition.model_validate(content)
-    campaign = create_campaign(session, plan_campaign(session, definition))
-    set_status(session, campaign.slug, CampaignStatus.OPEN)
+    with database.reading() as session:
+        plan = plan_campaign(session, CampaignDefinition.model_validate(content))
+    open_campaign(database, store_campaign(database, plan).slug)

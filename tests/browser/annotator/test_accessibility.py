@@ -1,4 +1,4 @@
-"""No page of the annotator's has a violation that axe-core can find, in either theme."""
+"""axe-core finds no violation on the annotator's pages, in either theme."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Every way a visit can end, on every path: what is shown, what is reported, and that nothing leads back into it."""
+"""All endings of a visit on each path: the last page, the report to the platform, and no way back into the work."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Whole visits, from the platform's link to where they end: what back, reload, a shared link and a second browser lead to."""
+"""Whole visits from the platform's link to their end, with back, reload, a shared link and a second browser."""
 
 from playwright.sync_api import Request, expect
 

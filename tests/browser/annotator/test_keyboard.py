@@ -1,4 +1,4 @@
-"""A whole batch with the keyboard alone, and what a screen reader is told."""
+"""A whole batch with the keyboard only, and the announcements for screen readers."""
 
 import pytest
 from playwright.sync_api import Locator, expect

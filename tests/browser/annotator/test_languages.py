@@ -1,4 +1,4 @@
-"""The annotator's pages speak the language that the campaign chooses."""
+"""The annotator's pages use the language of the campaign."""
 
 import pytest
 from playwright.sync_api import Page, expect

@@ -1,4 +1,4 @@
-"""A text of several paragraphs is laid out in blocks; who works with it notices nothing of them."""
+"""A long text is laid out in blocks, and annotators do not notice them."""
 
 import pytest
 from playwright.sync_api import Page, expect

@@ -1,4 +1,4 @@
-"""Twenty-two categories stay easy: keys, and typing a part of the name."""
+"""Twenty-two categories: hotkeys, and a search by part of the name."""
 
 from typing import Any
 

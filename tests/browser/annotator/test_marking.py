@@ -1,4 +1,4 @@
-"""Marking with the mouse: what was dragged is what the server stores, and what the page shows after a reload."""
+"""Marking with the mouse: the server stores exactly the dragged words, and a reload shows them."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,4 +1,4 @@
-"""What people meet on their way to the work and at it: MTurk's preview, practice, a warning."""
+"""Steps before and during the work: MTurk's preview, practice, a warning."""
 
 from playwright.sync_api import Page, expect
 

@@ -1,4 +1,4 @@
-"""A researcher's preview is the annotator's page; what is done there stays in the tab."""
+"""A researcher's preview is the annotator's page; work in it stays in the tab."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Making a mark longer or shorter: with its handles, by mouse and by touch, and with keys."""
+"""Resizing a mark with its handles, by mouse and by touch, and with keys."""
 
 import pytest
 from playwright.sync_api import expect

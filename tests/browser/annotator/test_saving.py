@@ -1,4 +1,4 @@
-"""Work is never lost: offline, a closed tab, a second tab, a lost answer, a failing server, an expired place."""
+"""Work is never lost: offline, a closed tab, a second tab, a lost answer, a failing server, an expired lease."""
 
 import itertools
 import threading
@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, Request, Route, expect
 from sqlalchemy import select, update
 
 from spanplat.models import Assignment
-from spanplat.services.leases import expire_leases
+from spanplat.services.crowd.leases import expire_leases
 from tests.browser.annotator.person import Annotator, AnnotatorIn, OpenStudy
 from tests.browser.conftest import LiveServer
 

@@ -1,4 +1,4 @@
-"""The source beside the text: read, searched, and unable to do anything."""
+"""The source beside the text can be read and searched, and its HTML cannot run anything."""
 
 import pytest
 from playwright.sync_api import Browser, Page, Request, Route, expect

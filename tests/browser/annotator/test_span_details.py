@@ -1,4 +1,4 @@
-"""What the campaign asks about each mark: subcategory, severity, reason, and attributes of its own."""
+"""Fields of each mark: subcategory, severity, reason and attributes."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,4 +1,4 @@
-"""Post-editing: another campaign's spans wait in the text, and each is accepted, changed or dismissed."""
+"""Post-editing: the spans of another campaign are suggestions, which annotators accept, change or dismiss."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from sqlalchemy import select
 
 from spanplat.models import Annotation, Campaign
 from spanplat.schemas.record import AnnotationRecord
-from spanplat.services.exports import export_records
+from spanplat.services.campaigns.exports import export_records
 from tests.browser.accessibility import require_accessible
 from tests.browser.annotator.person import Annotator, AnnotatorIn, OpenStudy
-from tests.browser.annotator.studies import CONTENT, open_campaign
+from tests.browser.annotator.studies import CONTENT, launch
 from tests.browser.conftest import LiveServer
 
 pytestmark = pytest.mark.browser
@@ -47,8 +47,7 @@ def suggest(
     answer = page.request.put(f"{annotator.base}/items/1", data={"revision": 0, "status": "complete", "spans": marked})
     assert answer.ok, answer.text()
     settings = {"suggestions_from": "model", "granularity": "character"} | (spans or {})
-    with live_server.database.transaction() as session:
-        open_campaign(session, CONTENT | {"spans": settings, "questions": [BOX], "batches": {"regular": 1}})
+    launch(live_server.database, CONTENT | {"spans": settings, "questions": [BOX], "batches": {"regular": 1}})
     annotator.begin(model)
     expect(suggestions(page)).to_have_count(4)
     return annotator

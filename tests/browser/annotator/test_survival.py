@@ -1,4 +1,4 @@
-"""Whatever breaks, nothing is lost and nothing doubled: looked up in the database behind a real ``spanplat serve``."""
+"""After failures, the database behind a real ``spanplat serve`` holds all work exactly once."""
 
 import contextlib
 import os
@@ -16,8 +16,8 @@ from playwright.sync_api import Browser, BrowserContext, expect
 from sqlalchemy import func, select
 
 from spanplat.db import Database
+from spanplat.db.schema import initialise
 from spanplat.models import Annotation, Assignment, AssignmentStatus, Campaign, CheckResult, Item, Participation, Span
-from spanplat.services.schema import initialise
 from tests.browser.annotator.person import Annotator
 from tests.browser.annotator.studies import store_study
 from tests.browser.conftest import LONGEST_WAIT_MS

@@ -1,4 +1,4 @@
-"""More than one text to mark: the source, the second of a pair; places where something is missing; the span an item asks about."""
+"""Items with several texts to mark (a source, a pair), omissions, and items that ask about one span."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -6,8 +6,8 @@ from sqlalchemy import select
 
 from spanplat.models import CampaignStatus, Span
 from spanplat.schemas.definition import CampaignDefinition
-from spanplat.services.campaigns import create_campaign, set_status
-from spanplat.services.plans import plan_campaign
+from spanplat.services.campaigns.lifecycle import create_campaign, set_status
+from spanplat.services.campaigns.planning import plan_campaign
 from tests.browser.annotator.person import Annotator, AnnotatorIn, OpenStudy
 from tests.browser.conftest import LiveServer
 

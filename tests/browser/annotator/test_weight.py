@@ -1,4 +1,4 @@
-"""What the page costs before the first mark can be made."""
+"""Requests and bytes of the page before the first mark."""
 
 import pytest
 from playwright.sync_api import Page, Response, Route, expect

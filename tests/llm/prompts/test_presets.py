@@ -1,6 +1,6 @@
-"""Each preset asks for what it claims, and for nothing else; the prompts themselves stand in ``snapshots``.
+"""Each preset asks for what it claims, and for nothing else. The whole prompts are in ``snapshots``.
 
-After a change that is meant, write them anew with ``SPANPLAT_WRITE_SNAPSHOTS=1 pytest tests/llm/prompts`` and read the difference.
+After an intended change, write them again with ``SPANPLAT_WRITE_SNAPSHOTS=1 pytest tests/llm/prompts`` and read the difference.
 """
 
 import json
@@ -13,7 +13,7 @@ import pytest
 
 from spanplat.errors import InvalidInput
 from spanplat.llm.item import AskedItem, ReportedError
-from spanplat.llm.prompts import PromptInputs, WorkedExample, freeze_prompt, prompt_digest, render_prompt
+from spanplat.llm.prompts import PromptExample, PromptInputs, freeze_prompt, prompt_digest, render_prompt
 from spanplat.llm.prompts.library import PRESETS, aspect_library, part_names, part_source
 from spanplat.schemas.definition import CampaignDefinition
 from tests.llm.replies.asking import defined
@@ -32,12 +32,12 @@ CATEGORIES = [
 GUIDELINES = "## What you do\n\nFind what is wrong. Tick the box if there is nothing."
 INPUTS = PromptInputs(
     [
-        WorkedExample(
+        PromptExample(
             {"price": 4.2},
             "A ticket costs 2.40.",
             '{"annotations": [{"reason": "It is 4.20.", "text": "2.40", "category": "Wrong"}]}',
         ),
-        WorkedExample(None, "Boats float.", '{"annotations": []}'),
+        PromptExample(None, "Boats float.", '{"annotations": []}'),
     ],
     "Read both. Then move the sliders.",
 )

@@ -1,11 +1,11 @@
-"""A reply of the form the prompt asks for is read back as what it says."""
+"""A reply in the form that the prompt asks for is parsed into the same content."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spanplat.llm.item import AskedItem
 from spanplat.llm.prompts.reply_schema import ideal_reply, reply_form
-from spanplat.llm.replies import read_reply
+from spanplat.llm.replies import read_reply, rule_of
 from tests.llm.replies.asking import defined
 
 TEXT = "Rain 🌧️ and “rain” {not} [here], <b>東京</b> \\n."
@@ -35,7 +35,7 @@ def test_the_ideal_reply_says_what_it_was_made_of(places: list[tuple[int, int]],
     ]
     reading = read_reply(ideal_reply(CAMPAIGN, spans, {"score": score}), CAMPAIGN, AskedItem([TEXT]))
     assert [(span.start, span.end) for span in reading.spans] == marked
-    assert {(span.category, span.subcategory, span.severity, span.reason, span.rule) for span in reading.spans} <= {
+    assert {(span.category, span.subcategory, span.severity, span.reason, rule_of(span)) for span in reading.spans} <= {
         ("not-checkable", "never-was", "very-bad", "because", "exact")
     }
     assert reading.answers == {"score": score}

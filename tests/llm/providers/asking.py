@@ -1,4 +1,4 @@
-"""Providers that ask the stand-in, and what they are asked."""
+"""Providers that send to the stand-in, and requests for them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,8 +9,8 @@ from spanplat.llm.item import AskedItem
 from spanplat.llm.provider import (
     BatchProvider,
     CallFailed,
-    Completion,
     Message,
+    ModelReply,
     Provider,
     Request,
 )
@@ -52,8 +52,8 @@ def request(text: str = "It rains.", **parts: Any) -> Request:
     return Request(AskedItem([text]), messages, **parts)
 
 
-def complete(provider: Provider, asked: Request | None = None) -> Completion:
-    async def ask() -> Completion:
+def complete(provider: Provider, asked: Request | None = None) -> ModelReply:
+    async def ask() -> ModelReply:
         try:
             return await provider.complete(asked or request())
         finally:

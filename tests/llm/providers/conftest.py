@@ -1,4 +1,4 @@
-"""Each provider, and the stand-in that it asks."""
+"""Fixtures: each provider, and the stand-in that it sends to."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Each provider through its SDK over real HTTP: what is sent, what is read of the answer, and what each failure becomes."""
+"""Each provider through its SDK over real HTTP: request bodies, parsed responses, and failures."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Which key and which address a provider is used with."""
+"""Key and address of each provider."""
 
 from typing import Any
 

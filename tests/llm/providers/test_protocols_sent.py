@@ -1,4 +1,4 @@
-"""What published protocols and reasoning settings become on the wire, provider by provider."""
+"""Request bodies of published protocols and reasoning settings, for each provider."""
 
 from typing import Any
 

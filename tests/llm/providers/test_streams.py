@@ -1,4 +1,4 @@
-"""Replies that come as streams say what whole replies say."""
+"""A streamed reply has the same content as a whole one."""
 
 import json
 from typing import Any

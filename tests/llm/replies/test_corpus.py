@@ -1,13 +1,13 @@
-"""Raw replies as models write them, and what must come of each: see the files in ``corpus``."""
+"""Raw replies of models with the expected results. They are in the folder ``corpus``."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from spanplat.llm.item import AskedItem
-from spanplat.llm.replies import Reading, UnreadableReply, read_reply
+from spanplat.llm.replies import ParsedReply, UnreadableReply, read_reply, rule_of
+from spanplat.schemas import yaml_documents
 from spanplat.schemas.definition import CampaignDefinition
 from tests.llm.replies.asking import defined
 
@@ -17,7 +17,7 @@ CORPUS = sorted((Path(__file__).parent / "corpus").glob("*.yaml"))
 def cases() -> list[Any]:
     found = []
     for path in CORPUS:
-        content = yaml.safe_load(path.read_text("utf-8"))
+        content = yaml_documents.load(path.read_text("utf-8"))
         for case in content.pop("cases"):
             definition = defined(**(content["definition"] | case.get("definition", {})))
             found.append(pytest.param(content, definition, case, id=f"{path.stem}: {case['name']}"))
@@ -33,7 +33,7 @@ def asked(content: dict[str, Any]) -> AskedItem:
 def test_a_reply_is_read_as_the_corpus_says(
     content: dict[str, Any], definition: CampaignDefinition, case: dict[str, Any]
 ) -> None:
-    def read() -> Reading:
+    def read() -> ParsedReply:
         return read_reply(case["reply"], definition, asked(content), finish_reason=case.get("finish_reason", "stop"))
 
     if "failure" in case:
@@ -43,11 +43,11 @@ def test_a_reply_is_read_as_the_corpus_says(
         return
     reading = read()
     sides = [span.side for span in reading.spans]
-    found = [[span.start, span.text, span.category, span.rule] for span in reading.spans]
+    found = [[span.start, span.text, span.category, rule_of(span)] for span in reading.spans]
     assert found == [expected[:4] for expected in case.get("spans", [])]
     assert sides == [expected[4] if len(expected) > 4 else "output" for expected in case.get("spans", [])]
     for span in reading.spans:
-        text = content["text"] if span.side == "output" else content["source_texts"][span.source_field]
+        text = content["text"] if span.side == "output" else content["source_texts"][span.field]
         assert text[span.start : span.end] == span.text
     assert [left.reason for left in reading.unplaced] == case.get("unplaced", [])
     assert dict(reading.answers) == case.get("answers", {})

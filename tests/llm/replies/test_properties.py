@@ -1,18 +1,19 @@
-"""Whatever a model writes: reading it ends in spans that stand in the text, or in the reader's own error."""
+"""Property tests: every reply is parsed into spans with a place in the text, or raises the parser's own error."""
 
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanplat.llm.item import AskedItem
-from spanplat.llm.replies import LocatedSpan, UnreadableReply, read_reply
+from spanplat.llm.replies import UnreadableReply, quote_of, read_reply, rule_of
 from spanplat.llm.replies.json_text import search_json
 from spanplat.llm.replies.reasoning import separate_reasoning
+from spanplat.schemas import yaml_documents
+from spanplat.schemas.span import MarkedSpan
 from spanplat.text import same_ignoring
 from tests.llm.replies.asking import defined
 
@@ -33,7 +34,7 @@ FORMS = {
 REPLIES = [
     str(case["reply"])
     for path in sorted((Path(__file__).parent / "corpus").glob("*.yaml"))
-    for case in yaml.safe_load(path.read_text("utf-8"))["cases"]
+    for case in yaml_documents.load(path.read_text("utf-8"))["cases"]
 ]
 TOKENS = st.sampled_from(
     ["{", "}", "[", "]", '"', "'", ",", ":", "\\", "```", "```json\n", "<think>", "</think>", "\n", " ", "null", "true", "1", "-",
@@ -63,7 +64,7 @@ values = st.recursive(
 )
 
 
-def read(form: str, reply: str, finish_reason: str = "stop") -> list[LocatedSpan] | None:
+def read(form: str, reply: str, finish_reason: str = "stop") -> list[MarkedSpan] | None:
     try:
         reading = read_reply(reply, FORMS[form], ITEM, finish_reason=finish_reason)
     except UnreadableReply:
@@ -74,6 +75,11 @@ def read(form: str, reply: str, finish_reason: str = "stop") -> list[LocatedSpan
     return list(reading.spans)
 
 
+def test_a_number_of_thousands_of_digits_is_no_category_and_no_severity() -> None:
+    reply = json.dumps({"annotations": [{"text": "Straße", "category": "7" * 5_000, "severity": "7" * 5_000}]})
+    assert read("spans", reply) == []
+
+
 def assert_can_be_stored(value: Any) -> None:
     """Every database takes it: it is JSON, and its text has neither NUL nor lone surrogates."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
@@ -81,17 +87,17 @@ def assert_can_be_stored(value: Any) -> None:
     text.encode()
 
 
-def assert_stands(span: LocatedSpan) -> None:
+def assert_stands(span: MarkedSpan) -> None:
     """The span's text is what stands at its place, and its quote is the same under its rule."""
-    text = TEXT if span.side == "output" else ITEM.source_texts[span.source_field or ""]
+    text = TEXT if span.side == "output" else ITEM.source_texts[span.field or ""]
     assert 0 <= span.start < span.end <= len(text)
     assert text[span.start : span.end] == span.text
-    rule, *more = span.rule.split(", ")
+    rule, *more = rule_of(span).split(", ")
     if rule in ("whole text", "approximate") or any("typography" in part or "quotation" in part for part in more):
         return
-    assert same_ignoring(span.text, span.quote) is not None
+    assert same_ignoring(span.text, quote_of(span)) is not None
     if rule == "exact":
-        assert span.text == span.quote
+        assert span.text == quote_of(span)
 
 
 @pytest.mark.parametrize("form", FORMS)

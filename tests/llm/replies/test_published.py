@@ -1,14 +1,14 @@
-"""Replies that say what published model annotations say are read as what was published, span for span."""
+"""Replies made from published model annotations are parsed into exactly the published spans."""
 
 import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
-import yaml
 
 from spanplat.llm.item import AskedItem
-from spanplat.llm.replies import read_reply
+from spanplat.llm.replies import read_reply, rule_of
+from spanplat.schemas import yaml_documents
 from spanplat.schemas.slug import slugify
 from tests.llm.replies.asking import defined
 
@@ -36,7 +36,7 @@ def test_placing_on_the_first_occurrence_reproduces_the_published_runs(
     folder = research_data / "d2t-eval" / "annotations" / "model" / "test" / model
     names = [
         entry["name"]
-        for entry in yaml.safe_load((folder / "config.yaml").read_text("utf-8"))["annotation_span_categories"]
+        for entry in yaml_documents.load((folder / "config.yaml").read_text("utf-8"))["annotation_span_categories"]
     ]
     campaign = defined(placement="first", categories=[{"name": name} for name in names])
     rules: Counter[str] = Counter()
@@ -51,7 +51,7 @@ def test_placing_on_the_first_occurrence_reproduces_the_published_runs(
         reading = read_reply(json.dumps({"annotations": asked}), campaign, AskedItem([text]))
         assert list(reading.unplaced) == []
         for got, published in zip(reading.spans, record["annotations"], strict=True):
-            rules[got.rule] += 1
+            rules[rule_of(got)] += 1
             assert got.category == slugify(names[published["type"]])
             assert got.end - got.start == len(published["text"])
             if got.start != published["start"]:

@@ -1,1 +1,0 @@
-"""Importing datasets and campaigns from files, in many short transactions, so that nothing else has to wait."""

@@ -1,0 +1,33 @@
+"""Names of runs. A name holds machine and process, so that runs on the same machine can see whether another one is gone."""
+
+import os
+import secrets
+import socket
+import sys
+from datetime import timedelta
+
+LEASE = timedelta(seconds=60)
+"""Time for which a claim holds if its worker does not renew it."""
+
+
+def worker_name() -> str:
+    """Return a new name for a run, with its machine and its process."""
+    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+
+
+def is_alive(worker: str) -> bool:
+    """Return whether a worker may be alive. A worker on another machine always may."""
+    host, pid, _ = worker.rsplit(":", 2)
+    return host != socket.gethostname() or _runs(int(pid))
+
+
+def _runs(pid: int) -> bool:
+    if sys.platform == "win32":  # there, os.kill(pid, 0) ends the process
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # the process exists and belongs to another user
+        return True
+    return True

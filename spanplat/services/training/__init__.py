@@ -1,1 +1,0 @@
-"""Training data: a campaign's annotations as examples for supervised fine-tuning."""

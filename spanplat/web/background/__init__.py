@@ -1,0 +1,1 @@
+"""Pages of background work: computed results and their progress."""
