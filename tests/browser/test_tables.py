@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from sqlalchemy import select
 
 from spanplat.db import Database
@@ -71,6 +71,24 @@ def test_the_overview_is_sorted_and_searched_and_stays_so(overview: Page, sqlite
     expect(heading).not_to_have_attribute("aria-sort", re.compile("."))
     expect_titles(overview, ["Theta" if title == "Alpha" else title for title in own_order])
     overview.wait_for_url("**/")
+
+
+def test_a_search_typed_while_the_table_is_replaced_is_not_lost(overview: Page) -> None:
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    overview.route(re.compile(r"\?sort=campaign$"), hold)
+    with overview.expect_request(re.compile(r"\?sort=campaign$")):
+        overview.get_by_role("columnheader", name="Campaign").get_by_role("link").click()
+    field = overview.get_by_role("searchbox")
+    # The answer arrives after the typing and before the delayed request of the search.
+    field.fill("eta ")
+    held[0].continue_()
+    expect_titles(overview, ["Beta", "Eta (old)", "Zeta"])
+    expect(field).to_have_value("eta ")
+    overview.wait_for_url(lambda url: "sort=campaign" in url and "find=eta" in url)
 
 
 def test_a_filter_of_the_page_leaves_the_table_sorted(

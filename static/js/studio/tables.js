@@ -1,5 +1,5 @@
-// The server sorts and searches tables by the address. Here "/" moves the focus to the search field of the first table, and other forms of
-// the page keep the parameters of tables in the address.
+// The server sorts and searches tables by the address. Here "/" moves the focus to the search field of the first table, a search that was
+// typed while its table was being replaced is asked again, and other forms of the page keep the parameters of tables in the address.
 
 const OF_A_TABLE = /(^|\.)(sort|find)$/;
 
@@ -10,6 +10,13 @@ export function helpWithTables(body) {
     if (!field) return;
     field.focus();
     event.preventDefault();
+  });
+  // The replaced form takes its listeners and its waiting request with it, and only its field stays.
+  body.addEventListener("htmx:afterSettle", () => {
+    for (const form of body.querySelectorAll("form.table-tools")) {
+      const typed = form.querySelector("input[type=search]").value;
+      if (typed !== form.dataset.found) form.dispatchEvent(new Event("input"));
+    }
   });
   body.addEventListener("formdata", ({ target, formData }) => {
     if (target.method !== "get" || target.matches(".table-tools") || new URL(target.action).pathname !== location.pathname) return;
