@@ -21,9 +21,10 @@ from spanplat.db import Database
 from spanplat.models import CampaignStatus
 from spanplat.schemas.dataset import ExampleRecord, OutputRecord
 from spanplat.schemas.definition import CampaignDefinition
-from spanplat.services.campaigns.lifecycle import create_campaign, set_status
+from spanplat.services.campaigns.lifecycle import set_status
 from spanplat.services.campaigns.planning import plan_campaign
 from spanplat.services.datasets.storing import store_records
+from tests.campaigns import create_campaign
 from tests.simulation.databases import fresh_database
 from tests.simulation.serving import Server
 from tests.simulation.study import SENTENCES

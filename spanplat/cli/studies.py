@@ -56,8 +56,7 @@ def create(file: Path, as_json: bool) -> None:
     with open_database() as database:
         with database.reading() as session:
             plans = plan_study(session, definition)
-        with database.transaction() as session:
-            create_study(session, definition, plans)
+        create_study(database, definition, plans)
     names = {name: {"campaign": definition.campaign(name), "items": len(plan.items)} for name, plan in plans.items()}
     if as_json:
         print_json({"slug": definition.slug, "gold": definition.gold, "variants": names})

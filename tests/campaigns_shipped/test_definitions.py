@@ -17,11 +17,11 @@ from spanplat.schemas.checks import GoldCheck, MustAbstainCheck, MustMarkCheck
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.definition_file import parse_yaml, read_definition, validate_as
 from spanplat.schemas.study import StudyDefinition
-from spanplat.services.campaigns.lifecycle import create_campaign
 from spanplat.services.campaigns.planning import check_definition, plan_campaign
 from spanplat.services.datasets.storing import source_texts
 from spanplat.services.model_work.studies.defining import plan_study
 from spanplat.text import sha256_of
+from tests.campaigns import create_campaign
 
 DEFINITIONS = sorted(path for folder in ("demo", "starters") for path in (CAMPAIGNS / folder).glob("*.yaml"))
 STARTERS = CAMPAIGNS / "starters"

@@ -13,10 +13,10 @@ from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.record import AnnotationRecord, SpanRecord
 from spanplat.services.campaigns.importing import import_campaign
 from spanplat.services.campaigns.launching import open_campaign
-from spanplat.services.campaigns.lifecycle import create_campaign
 from spanplat.services.campaigns.planning import plan_campaign
 from spanplat.services.datasets.importing import import_dataset
 from spanplat.text import sha256_of
+from tests.campaigns import create_campaign
 
 CategorySpec = dict[str, Any]
 Spans = Mapping[int, Sequence[Any]]

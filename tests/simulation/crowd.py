@@ -30,7 +30,7 @@ from spanplat.platforms.platform import Arrival
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.submission import Submission
 from spanplat.services.campaigns.extending import ExtensionRequest, extend, plan_extension, raise_annotators
-from spanplat.services.campaigns.lifecycle import create_campaign, find_campaign, set_status
+from spanplat.services.campaigns.lifecycle import find_campaign, set_status
 from spanplat.services.campaigns.planning import plan_campaign
 from spanplat.services.crowd.claims import NothingLeft
 from spanplat.services.crowd.pages import list_items
@@ -39,6 +39,7 @@ from spanplat.services.crowd.reviewing import replace_work
 from spanplat.services.crowd.saving import save_item
 from spanplat.services.crowd.submitting import submit_batch
 from spanplat.services.crowd.withdrawing import withdraw
+from tests.campaigns import create_campaign
 from tests.simulation.study import write_texts
 
 SLUG = "crowd"

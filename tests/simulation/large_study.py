@@ -36,9 +36,10 @@ from spanplat.models import (
 )
 from spanplat.schemas.dataset import ExampleRecord, OutputRecord
 from spanplat.schemas.definition import CampaignDefinition
-from spanplat.services.campaigns.lifecycle import create_campaign, find_campaign, set_status
+from spanplat.services.campaigns.lifecycle import find_campaign, set_status
 from spanplat.services.campaigns.planning import plan_campaign
 from spanplat.services.datasets.storing import store_records
+from tests.campaigns import create_campaign
 
 DATASET = "reports"
 SYSTEMS = ("alder", "birch", "cedar", "dogwood", "elm", "fir", "ginkgo", "hazel", "ivy", "juniper")

@@ -10,12 +10,12 @@ from spanplat.db import Database
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.generation import GenerationDefinition
 from spanplat.schemas.study import StudyDefinition
-from spanplat.services.campaigns.lifecycle import create_campaign
 from spanplat.services.campaigns.planning import plan_campaign
 from spanplat.services.crowd.pools import add_people
 from spanplat.services.model_work.generations.defining import create_generation
 from spanplat.services.model_work.running import run_campaign
 from spanplat.services.model_work.studies.defining import create_study, plan_study
+from tests.campaigns import create_campaign
 from tests.simulation.large_study import CATEGORIES, DATASET, SYSTEMS
 
 QUALIFICATION, POOL, STUDY, GENERATION = "exam", "passed", "prompts", "maple"
@@ -63,8 +63,7 @@ def add_other_work(database: Database, examples: int) -> None:
     )
     with database.reading() as session:
         plans = plan_study(session, study)
-    with database.transaction() as session:
-        create_study(session, study, plans)
+    create_study(database, study, plans)
     for variant in plans:
         run_campaign(database, study.campaign(variant))
 

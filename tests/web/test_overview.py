@@ -22,9 +22,10 @@ from spanplat.models import (
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.services.background.jobs import STALE_AFTER
 from spanplat.services.campaigns.definitions import definition_of
-from spanplat.services.campaigns.lifecycle import create_campaign, find_campaign, plan_clone, set_status
+from spanplat.services.campaigns.lifecycle import find_campaign, plan_clone, set_status
 from spanplat.services.campaigns.planning import plan_campaign
 from spanplat.services.model_work.claims import first_free
+from tests.campaigns import create_campaign
 
 
 def test_every_campaign_is_listed_with_its_kind_state_and_progress(researcher: Any) -> None:

@@ -3,10 +3,9 @@
 from spanplat.services.campaigns.annotators import add_annotator, find_annotator, find_or_add_annotator
 from spanplat.services.campaigns.definitions import category_ids, definition_of, parsed_definition
 from spanplat.services.campaigns.importing import import_campaign, remove_interrupted
-from spanplat.services.campaigns.launching import open_campaign, remove_abandoned, store_campaign
+from spanplat.services.campaigns.launching import open_campaign, remove_abandoned, store_campaign, store_campaigns
 from spanplat.services.campaigns.lifecycle import (
     add_campaign,
-    create_campaign,
     find_campaign,
     list_campaigns,
     store_plan,
@@ -29,7 +28,6 @@ __all__ = [
     "add_campaign",
     "category_ids",
     "check_definition",
-    "create_campaign",
     "definition_of",
     "find_annotator",
     "find_campaign",
@@ -43,6 +41,7 @@ __all__ = [
     "remove_abandoned",
     "remove_interrupted",
     "store_campaign",
+    "store_campaigns",
     "store_plan",
     "suggestions_of",
     "take_inputs",

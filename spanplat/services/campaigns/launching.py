@@ -5,7 +5,7 @@ before, the rows that it left are removed when the name is used again, or by the
 """
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import ColumnElement, select
@@ -55,14 +55,48 @@ def store_campaign(
     Conflict
         If the name is taken, or another process creates a campaign of this name at the same time.
     """
-    with hidden_campaign(database, plan.definition, plan.definition.slug) as (campaign_id, writing):
-        store_plan(writing, campaign_id, plan)
-        with writing() as session:
-            campaign = session.get_one(Campaign, campaign_id)
-            campaign.status = first_status(plan.definition)
-            note_creation(session, campaign)
-            finish(session, campaign)
+    (campaign,) = store_campaigns(database, [plan], lambda session, campaigns: finish(session, campaigns[0]))
     return campaign
+
+
+def store_campaigns(
+    database: Database,
+    plans: Iterable[CampaignPlan],
+    finish: Callable[[Session, list[Campaign]], None],
+) -> list[Campaign]:
+    """Store planned campaigns that become visible together, or not at all.
+
+    Parameters
+    ----------
+    database
+        The target database.
+    plans
+        Plans of the campaigns.
+    finish
+        Called in the transaction that makes the campaigns visible; if it raises, they are removed.
+
+    Raises
+    ------
+    Conflict
+        If a name is taken, or another process creates a campaign of the same name at the same time.
+    """
+    with contextlib.ExitStack() as hidden:
+        stored = []
+        for plan in plans:
+            slug = plan.definition.slug
+            campaign_id, writing = hidden.enter_context(hidden_campaign(database, plan.definition, slug))
+            store_plan(writing, campaign_id, plan)
+            stored.append((campaign_id, slug, first_status(plan.definition)))
+        with database.transaction() as session:
+            campaigns = []
+            for campaign_id, slug, status in stored:
+                _lock_half_made(session, campaign_id, slug)
+                campaign = session.get_one(Campaign, campaign_id)
+                campaign.status = status
+                note_creation(session, campaign)
+                campaigns.append(campaign)
+            finish(session, campaigns)
+    return campaigns
 
 
 @contextlib.contextmanager

@@ -1,6 +1,5 @@
 """Creating, finding, opening, closing and cloning campaigns."""
 
-import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -48,14 +47,6 @@ TRANSITIONS: dict[str, frozenset[str]] = {
     CampaignStatus.CLOSED: frozenset({CampaignStatus.OPEN}),
     CampaignStatus.IMPORTING: frozenset(),
 }
-
-
-def create_campaign(session: Session, plan: CampaignPlan) -> Campaign:
-    """Store a planned campaign in the caller's transaction; for a large campaign, use `store_campaign` with its short transactions."""
-    campaign = add_campaign(session, plan.definition, first_status(plan.definition))
-    store_plan(lambda: contextlib.nullcontext(session), campaign.id, plan)
-    note_creation(session, campaign)
-    return campaign
 
 
 def first_status(definition: CampaignDefinition) -> CampaignStatus:

@@ -48,7 +48,7 @@ from spanplat.web.downloads import table_file
 from spanplat.web.model_work.studies_view import compared_table, study_tables
 from spanplat.web.policy import policy
 from spanplat.web.representation import is_htmx, unless_unchanged
-from spanplat.web.session import database, reading, transaction
+from spanplat.web.session import actor, database, reading, transaction
 from spanplat.web.sorted_tables import Column, SortedTable, TablePage, number_column, time_column
 
 blueprint = Blueprint("studies", __name__, url_prefix="/admin")
@@ -138,11 +138,9 @@ def create() -> AnyResponse:
     """Create a study with a campaign for each variant, without starting it."""
     try:
         definition = _definition_sent()
-        plans = plan_study(reading(), definition)  # before the transaction, which then only writes
+        create_study(database().acting_as(actor()), definition, plan_study(reading(), definition))
     except (InvalidInput, NotFound, Conflict) as error:
         return make_response(_index(request.form, problem=str(error)), 422)
-    with transaction() as session:
-        create_study(session, definition, plans)
     return redirect(url_for("studies.show", slug=definition.slug), 303)
 
 

@@ -6,10 +6,11 @@ from sqlalchemy import select
 
 from spanplat.models import CampaignStatus, Span
 from spanplat.schemas.definition import CampaignDefinition
-from spanplat.services.campaigns.lifecycle import create_campaign, set_status
+from spanplat.services.campaigns.lifecycle import set_status
 from spanplat.services.campaigns.planning import plan_campaign
 from tests.browser.annotator.person import Annotator, AnnotatorIn, OpenStudy
 from tests.browser.conftest import LiveServer
+from tests.campaigns import create_campaign
 
 pytestmark = pytest.mark.browser
 

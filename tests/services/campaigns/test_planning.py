@@ -15,19 +15,13 @@ from spanplat.platforms.platform import Arrival
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.definition_file import parse_yaml
 from spanplat.schemas.submission import Submission
-from spanplat.services.campaigns.lifecycle import (
-    create_campaign,
-    find_campaign,
-    list_campaigns,
-    plan_clone,
-    set_status,
-    start_link,
-)
+from spanplat.services.campaigns.lifecycle import find_campaign, list_campaigns, plan_clone, set_status, start_link
 from spanplat.services.campaigns.planning import CampaignPlan, check_definition, plan_campaign
 from spanplat.services.campaigns.validation import validate_text
 from spanplat.services.crowd.pages import show_item
 from spanplat.services.crowd.participation import enter
 from spanplat.services.crowd.saving import save_item
+from tests.campaigns import create_campaign
 from tests.services.crowd.test_annotating import NOW
 
 Define = Callable[..., CampaignDefinition]

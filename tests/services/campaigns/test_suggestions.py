@@ -20,13 +20,14 @@ from spanplat.services.campaigns.extending import Extension, ExtensionRequest, p
 from spanplat.services.campaigns.extending import extend as extend_campaign
 from spanplat.services.campaigns.importing import import_campaign
 from spanplat.services.campaigns.launching import open_campaign
-from spanplat.services.campaigns.lifecycle import create_campaign, find_campaign, set_status
+from spanplat.services.campaigns.lifecycle import find_campaign, set_status
 from spanplat.services.campaigns.planning import plan_campaign
 from spanplat.services.campaigns.suggestions import explain_suggestions
 from spanplat.services.crowd.pages import show_item
 from spanplat.services.crowd.participation import Visit, enter
 from spanplat.services.crowd.previews import preview_seat
 from spanplat.services.crowd.saving import save_item
+from tests.campaigns import create_campaign
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 ONE_OUTPUT = {"data": {"dataset": "reports", "systems": ["alder"], "examples": ["1"]}, "batches": {"regular": 1}}

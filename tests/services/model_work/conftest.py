@@ -11,9 +11,9 @@ from sqlalchemy import insert
 from spanplat.db import Database
 from spanplat.models import Dataset, Example, Output, System
 from spanplat.schemas.definition import CampaignDefinition
-from spanplat.services.campaigns.lifecycle import create_campaign
 from spanplat.services.campaigns.planning import plan_campaign
 from spanplat.text import sha256_of
+from tests.campaigns import create_campaign
 from tests.standin.script import PRICE_IN, PRICE_OUT
 from tests.standin.server import StandIn
 

@@ -18,7 +18,7 @@ from spanplat.services.agreement.comparison import AgreementOptions, compute_agr
 from spanplat.services.campaigns.definitions import definition_of
 from spanplat.services.campaigns.exports import export_records
 from spanplat.services.campaigns.importing import import_campaign
-from spanplat.services.campaigns.lifecycle import create_campaign, find_campaign
+from spanplat.services.campaigns.lifecycle import find_campaign
 from spanplat.services.campaigns.planning import plan_campaign
 from spanplat.services.datasets.importing import import_dataset
 from spanplat.services.model_work.ensembles.combining import EnsembleSettings, combine
@@ -26,6 +26,7 @@ from spanplat.services.model_work.ensembles.filling import fill_ensemble
 from spanplat.services.model_work.ensembles.members import ItemKey, Judgement
 from spanplat.services.model_work.reparsing import reparse_campaign
 from spanplat.services.model_work.running import run_campaign
+from tests.campaigns import create_campaign
 
 Spans = Sequence[tuple[int, int, str, str]]
 Judge = Callable[..., None]

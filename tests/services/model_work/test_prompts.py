@@ -15,12 +15,13 @@ from spanplat.schemas.definition_file import parse_yaml
 from spanplat.schemas.prompt_settings import PromptSettings
 from spanplat.services.campaigns.amendments import amend, definition_text
 from spanplat.services.campaigns.definitions import definition_of
-from spanplat.services.campaigns.lifecycle import create_campaign, find_campaign, plan_clone
+from spanplat.services.campaigns.lifecycle import find_campaign, plan_clone
 from spanplat.services.campaigns.planning import plan_campaign
 from spanplat.services.campaigns.prompt_inputs import inputs_state
 from spanplat.services.model_work.previews import preview_prompt
 from spanplat.services.model_work.prompts import load_asked_items, load_prompt_inputs
 from spanplat.services.model_work.running import run_campaign
+from tests.campaigns import create_campaign
 
 Create = Callable[..., Campaign]
 

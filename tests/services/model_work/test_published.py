@@ -13,10 +13,10 @@ from spanplat.models import Annotation, Dataset, Example, ItemOutput, Output, Sp
 from spanplat.schemas import yaml_documents
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.slug import slugify
-from spanplat.services.campaigns.lifecycle import create_campaign
 from spanplat.services.campaigns.planning import plan_campaign
 from spanplat.services.datasets.importing import import_dataset
 from spanplat.services.model_work.running import run_campaign
+from tests.campaigns import create_campaign
 from tests.metrics.conftest import CATEGORIES, Key, align, first_annotators, read_annotations
 from tests.standin.script import Call, Reply
 from tests.standin.server import StandIn

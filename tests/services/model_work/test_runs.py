@@ -13,11 +13,12 @@ from spanplat.llm.providers.scripted import ScriptedProvider, marking
 from spanplat.models import Annotation, Assignment, Campaign, CampaignStatus, Completion, Span, Unplaced
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.services.campaigns.exports import export_records
-from spanplat.services.campaigns.lifecycle import create_campaign, set_status
+from spanplat.services.campaigns.lifecycle import set_status
 from spanplat.services.campaigns.planning import plan_campaign
 from spanplat.services.demo import MODEL, PEOPLE, load_demo
 from spanplat.services.model_work.running import run_campaign
 from tests.asynchronous import run
+from tests.campaigns import create_campaign
 
 Define = Callable[..., CampaignDefinition]
 Create = Callable[..., None]

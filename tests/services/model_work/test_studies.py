@@ -8,24 +8,18 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from spanplat.db import Database
 from spanplat.errors import Conflict, InvalidInput, NotFound
-from spanplat.models import CampaignStatus, Completion
+from spanplat.models import Campaign, CampaignStatus, Completion
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.study import StudyDefinition
 from spanplat.services.agreement.leaderboard import compute_leaderboard
 from spanplat.services.attention import SpentMoney, list_attention
 from spanplat.services.background.jobs import cancel, enqueue
 from spanplat.services.campaigns.definitions import definition_of
-from spanplat.services.campaigns.lifecycle import (
-    create_campaign,
-    find_campaign,
-    list_campaigns,
-    plan_clone,
-    set_status,
-)
+from spanplat.services.campaigns.lifecycle import find_campaign, list_campaigns, plan_clone, set_status
 from spanplat.services.campaigns.planning import plan_campaign
 from spanplat.services.campaigns.progress import list_progress
 from spanplat.services.model_work.studies.defining import (
@@ -43,6 +37,7 @@ from spanplat.services.model_work.studies.reporting import (
     study_rows,
 )
 from spanplat.services.model_work.studies.running import run_study, study_stops_at_ceiling
+from tests.campaigns import create_campaign
 from tests.services.model_work.conftest import QuickClock
 from tests.standin.script import PRICE_IN, PRICE_OUT, Answer, Call, Reply, Trouble, always
 from tests.standin.server import StandIn
@@ -84,8 +79,9 @@ def base(database: Database, standin: StandIn, imported: Callable[..., str]) -> 
 def make(database: Database, **parts: Any) -> StudyDefinition:
     content = {"slug": "prompts", "title": "Which prompt", "gold": "gold", "like": "like", "presets": ["base", "cot"]}
     definition = StudyDefinition.model_validate(content | parts)
-    with database.transaction() as session:
-        create_study(session, definition, plan_study(session, definition))
+    with database.reading() as session:
+        plans = plan_study(session, definition)
+    create_study(database, definition, plans)
     return definition
 
 
@@ -356,6 +352,24 @@ def test_what_cannot_be_studied_is_told(database: Database) -> None:
         make(database, slug="more", ensemble=True)
     with pytest.raises(NotFound, match="there is no study 'more'"):
         run_study(database, "more")
+
+
+@pytest.mark.usefixtures("base")
+def test_a_study_that_cannot_be_created_whole_leaves_no_campaign_of_a_variant(database: Database) -> None:
+    content = {"slug": "prompts", "title": "Which prompt", "gold": "gold", "like": "like", "presets": ["base", "cot"]}
+    definition = StudyDefinition.model_validate(content)
+    with database.reading() as session:
+        plans = plan_study(session, definition)
+        before = [campaign.slug for campaign in list_campaigns(session)]
+    # Somebody takes the name of the second variant between the plan and the writing.
+    with database.transaction() as session:
+        create_campaign(session, plan_clone(session, "like", "prompts-cot"))
+    with pytest.raises(Conflict, match="there is a campaign 'prompts-cot' already"):
+        create_study(database, definition, plans)
+    with database.reading() as session:
+        assert {campaign.slug for campaign in list_campaigns(session)} == {*before, "prompts-cot"}
+        assert list_studies(session) == []
+        assert session.scalar(select(func.count()).select_from(Campaign)) == len(before) + 1, "none is left hidden"
 
 
 def test_a_study_without_variants_or_with_two_of_one_name_is_refused() -> None:

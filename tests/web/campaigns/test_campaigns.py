@@ -16,8 +16,9 @@ from spanplat.schemas.definition_file import read_definition
 from spanplat.schemas.record import AnnotationRecord
 from spanplat.services.campaigns.definitions import definition_of
 from spanplat.services.campaigns.exports import export_records
-from spanplat.services.campaigns.lifecycle import create_campaign, find_campaign
+from spanplat.services.campaigns.lifecycle import find_campaign
 from spanplat.services.campaigns.planning import plan_campaign
+from tests.campaigns import create_campaign
 
 PEOPLE = "/admin/campaigns/demo-people"
 SAMPLE = "/admin/campaigns/demo-sample-a"

@@ -16,11 +16,12 @@ from spanplat.services.accounts.audit import list_events
 from spanplat.services.campaigns.amendments import put_in_force
 from spanplat.services.campaigns.definitions import definition_of
 from spanplat.services.campaigns.drafts import list_starters, starter_text
-from spanplat.services.campaigns.lifecycle import create_campaign, find_campaign
+from spanplat.services.campaigns.lifecycle import find_campaign
 from spanplat.services.campaigns.planning import plan_campaign
 from spanplat.services.campaigns.shipped_datasets import shipped_datasets
 from spanplat.services.datasets.listing import dataset_summary
 from spanplat.web.definition_names import TYPES, VALUES
+from tests.campaigns import create_campaign
 
 
 def hidden(text: str) -> dict[str, str]:

@@ -7,9 +7,10 @@ from spanplat.db import Database
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.services.campaigns.amendments import put_in_force
 from spanplat.services.campaigns.definitions import definition_of
-from spanplat.services.campaigns.lifecycle import create_campaign, find_campaign
+from spanplat.services.campaigns.lifecycle import find_campaign
 from spanplat.services.campaigns.planning import plan_campaign
 from spanplat.services.campaigns.progress import count_batches
+from tests.campaigns import create_campaign
 
 ADDRESS = "/admin/campaigns/demo-people/extend"
 

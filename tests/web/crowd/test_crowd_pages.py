@@ -24,10 +24,11 @@ from spanplat.models import (
 )
 from spanplat.platforms.platform import Arrival
 from spanplat.schemas.definition import CampaignDefinition
-from spanplat.services.campaigns.lifecycle import create_campaign, find_campaign, set_status
+from spanplat.services.campaigns.lifecycle import find_campaign, set_status
 from spanplat.services.campaigns.planning import plan_campaign
 from spanplat.services.crowd.participation import enter
 from spanplat.services.crowd.withdrawing import withdraw
+from tests.campaigns import create_campaign
 from tests.services.crowd.test_annotating import NOW
 
 SignedIn = Callable[[Role], Any]

@@ -9,8 +9,9 @@ from spanplat.db import Database
 from spanplat.models import Base
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.services.campaigns.definitions import definition_of
-from spanplat.services.campaigns.lifecycle import create_campaign, find_campaign
+from spanplat.services.campaigns.lifecycle import find_campaign
 from spanplat.services.campaigns.planning import plan_campaign
+from tests.campaigns import create_campaign
 
 PREVIEW = "/admin/campaigns/demo-people/preview"
 BASE = f"{PREVIEW}/1/en/everybody"

@@ -12,7 +12,7 @@ from spanplat.models import CampaignStatus, Role
 from spanplat.platforms.platform import Arrival
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.submission import Submission
-from spanplat.services.campaigns.lifecycle import create_campaign, find_campaign, set_status
+from spanplat.services.campaigns.lifecycle import find_campaign, set_status
 from spanplat.services.campaigns.planning import plan_campaign
 from spanplat.services.crowd.pages import list_items, show_item
 from spanplat.services.crowd.participation import enter
@@ -20,6 +20,7 @@ from spanplat.services.crowd.pools import list_members
 from spanplat.services.crowd.saving import save_item
 from spanplat.services.crowd.submitting import submit_batch
 from spanplat.services.model_work.running import run_campaign
+from tests.campaigns import create_campaign
 from tests.services.crowd.test_annotating import NOW
 
 EXAM: dict[str, Any] = {

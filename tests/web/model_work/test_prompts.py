@@ -10,8 +10,9 @@ from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.definition_file import parse_yaml, read_definition
 from spanplat.services.campaigns.amendments import amend, definition_text
 from spanplat.services.campaigns.definitions import definition_of
-from spanplat.services.campaigns.lifecycle import create_campaign, find_campaign
+from spanplat.services.campaigns.lifecycle import find_campaign
 from spanplat.services.campaigns.planning import plan_campaign
+from tests.campaigns import create_campaign
 
 PROMPT = "/admin/campaigns/data-to-text-llm/prompt"
 

@@ -13,9 +13,10 @@ from spanplat.schemas.definition import CampaignDefinition
 from spanplat.services.background.jobs import STALE_AFTER
 from spanplat.services.background.queue import WorkQueue
 from spanplat.services.campaigns.definitions import definition_of
-from spanplat.services.campaigns.lifecycle import create_campaign, find_campaign, plan_clone, set_status
+from spanplat.services.campaigns.lifecycle import find_campaign, plan_clone, set_status
 from spanplat.services.campaigns.planning import plan_campaign
 from spanplat.services.model_work.claims import find_open_items
+from tests.campaigns import create_campaign
 
 PAGE = "/admin/campaigns/again"
 

@@ -12,9 +12,10 @@ from spanplat.db import Database
 from spanplat.models import Job, JobState, Study
 from spanplat.schemas.study import StudyDefinition
 from spanplat.services.campaigns.definitions import definition_of
-from spanplat.services.campaigns.lifecycle import create_campaign, find_campaign, plan_clone
+from spanplat.services.campaigns.lifecycle import find_campaign, plan_clone
 from spanplat.services.model_work.studies.defining import create_study, plan_study
 from spanplat.services.model_work.studies.running import run_study
+from tests.campaigns import create_campaign
 
 PAGE = "/admin/studies/baselines"
 
@@ -31,8 +32,9 @@ def baselines(demo: Database) -> Database:
         "max_cost": 3,
     }
     definition = StudyDefinition.model_validate(content)
-    with demo.transaction() as session:
-        create_study(session, definition, plan_study(session, definition))
+    with demo.reading() as session:
+        plans = plan_study(session, definition)
+    create_study(demo, definition, plans)
     return demo
 
 
@@ -91,8 +93,9 @@ def test_the_average_of_all_variants_is_linked_once_it_is_there(researcher: Any,
         "ensemble": True,
     }
     definition = StudyDefinition.model_validate(content)
-    with demo.transaction() as session:
-        create_study(session, definition, plan_study(session, definition))
+    with demo.reading() as session:
+        plans = plan_study(session, definition)
+    create_study(demo, definition, plans)
     run_study(demo, "mean")
     page = researcher.get("/admin/studies/mean").text
     assert 'href="/admin/campaigns/mean-ensemble"' in page

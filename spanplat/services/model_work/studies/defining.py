@@ -3,6 +3,7 @@
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from spanplat.db import Database
 from spanplat.errors import Conflict, InvalidInput
 from spanplat.models import Campaign, CampaignStatus, Study
 from spanplat.schemas.definition import CampaignDefinition
@@ -12,10 +13,10 @@ from spanplat.services.accounts import log_event
 from spanplat.services.campaigns import (
     CampaignPlan,
     SelectionError,
-    create_campaign,
     definition_of,
     find_campaign,
     plan_campaign,
+    store_campaigns,
 )
 from spanplat.services.model_work.lookup import find_named, list_named, require_free_name
 
@@ -87,15 +88,31 @@ def is_combined(session: Session, ensemble: str) -> bool:
     return session.scalar(ready) is not None
 
 
-def create_study(session: Session, definition: StudyDefinition, plans: dict[str, CampaignPlan]) -> Study:
-    """Store a planned study, and a campaign for each variant. No model is asked yet."""
-    for plan in plans.values():
-        create_campaign(session, plan)
-    study = Study(slug=definition.slug, title=definition.title, definition=definition.model_dump(mode="json"))
-    session.add(study)
-    session.flush()
-    log_event(session, "study.created", study.slug)
-    return study
+def create_study(database: Database, definition: StudyDefinition, plans: dict[str, CampaignPlan]) -> None:
+    """Store a planned study, and a campaign for each variant. No model is asked yet.
+
+    Parameters
+    ----------
+    database
+        The target database.
+    definition
+        The study.
+    plans
+        Plans of its campaigns by variant, from `plan_study`.
+
+    Raises
+    ------
+    Conflict
+        If another process created a study of this name, or a campaign of a variant's name, since it was planned. Nothing is stored.
+    """
+
+    def add_study(session: Session, _campaigns: list[Campaign]) -> None:
+        # Another process may have created it since `plan_study` looked.
+        require_free_name(session, Study, definition.slug)
+        session.add(Study(slug=definition.slug, title=definition.title, definition=definition.model_dump(mode="json")))
+        log_event(session, "study.created", definition.slug)
+
+    store_campaigns(database, plans.values(), add_study)
 
 
 def find_study(session: Session, slug: str) -> Study:

@@ -10,9 +10,10 @@ from flask.testing import FlaskClient
 from spanplat.db import Database
 from spanplat.models import CampaignStatus, Dataset, Example, Output, System
 from spanplat.schemas.definition import CampaignDefinition
-from spanplat.services.campaigns.lifecycle import create_campaign, set_status
+from spanplat.services.campaigns.lifecycle import set_status
 from spanplat.services.campaigns.planning import plan_campaign
 from spanplat.text import sha256_of
+from tests.campaigns import create_campaign
 
 PERSON = {"PROLIFIC_PID": "ann", "STUDY_ID": "study", "SESSION_ID": "session"}
 TEXTS = ("The 🌧️ falls all day.", "It is dry.")

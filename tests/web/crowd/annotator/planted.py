@@ -25,10 +25,11 @@ from spanplat.models import (
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.services.accounts.users import add_user
 from spanplat.services.campaigns.amendments import put_in_force
-from spanplat.services.campaigns.lifecycle import create_campaign, find_campaign, set_status
+from spanplat.services.campaigns.lifecycle import find_campaign, set_status
 from spanplat.services.campaigns.planning import plan_campaign
 from spanplat.services.model_work.running import run_campaign
 from spanplat.text import sha256_of
+from tests.campaigns import create_campaign
 
 CHECKED = "Text-checked says that the ferry flies at noon."
 PRACTISED = "Text-practised says that snow falls in July."

@@ -15,8 +15,9 @@ from spanplat.models import Annotation, Annotator, Assignment, AssignmentStatus,
 from spanplat.schemas.definition import SpanSettings
 from spanplat.services.campaigns.definitions import definition_of
 from spanplat.services.campaigns.launching import open_campaign
-from spanplat.services.campaigns.lifecycle import create_campaign, find_campaign
+from spanplat.services.campaigns.lifecycle import find_campaign
 from spanplat.services.campaigns.planning import plan_campaign
+from tests.campaigns import create_campaign
 
 MUST_MARK = {
     "name": "blatant",
