@@ -58,24 +58,31 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--quick",
         action="store_true",
-        help="leave out tests that need a browser, PostgreSQL, Redis or the research data",
+        help="leave out slow tests and those that need a browser, PostgreSQL, Redis or the research data; draw fewer examples",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let properties of a quick run draw fewer examples."""
+    if config.getoption("--quick"):
+        hypothesis_settings.load_profile("quick")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what ``--quick`` leaves out."""
     if not config.getoption("--quick"):
         return
-    left_out = [item for item in items if _needs_more_than_python(item)]
+    left_out = [item for item in items if _is_left_out(item)]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item not in set(left_out)]
 
 
-def _needs_more_than_python(item: pytest.Item) -> bool:
+def _is_left_out(item: pytest.Item) -> bool:
     parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
     fixtures = set(getattr(item, "fixturenames", ()))
     return bool(
-        fixtures & {"browser", "postgresql_server", "research_data"}
+        item.get_closest_marker("slow")
+        or fixtures & {"browser", "postgresql_server", "research_data"}
         or {value for value in parameters.values() if isinstance(value, str)} & {"postgresql", "redis"}
     )
 
@@ -118,6 +125,7 @@ def password_hasher() -> Iterator[PasswordHasher]:
 
 # How long an example takes says more about the machine than about the code.
 hypothesis_settings.register_profile("spanplat", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.register_profile("quick", hypothesis_settings.get_profile("spanplat"), max_examples=20)
 hypothesis_settings.register_profile("thorough", hypothesis_settings.get_profile("spanplat"), max_examples=1500)
 hypothesis_settings.load_profile("spanplat")
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
-from ruamel.yaml.error import YAMLError
 from ruamel.yaml.scalarstring import LiteralScalarString
 
 from spanplat.errors import InvalidInput
-from spanplat.schemas.definition_file import DEEPEST, LONGEST, MOST_VALUES
+from spanplat.schemas.definition_file import LONGEST, MOST_VALUES
+from spanplat.schemas.yaml_documents import DEEPEST, MaxDepthExceededError, YAMLError, limit_depth
 
 Path = Sequence[str | int]
 
@@ -38,9 +38,10 @@ class YamlText:
         self._yaml.preserve_quotes = True
         self._yaml.width = 100_000  # ruamel must not break long lines again
         self._yaml.indent(mapping=2, sequence=4, offset=2)
+        limit_depth(self._yaml)
         try:
             content = self._yaml.load(text)
-        except RecursionError as error:  # the parser itself is recursive, and fails before the depth can be counted
+        except MaxDepthExceededError as error:
             raise InvalidInput(_TOO_DEEP) from error
         except YAMLError as error:
             raise InvalidInput(f"the text is not valid YAML: {error}") from error

@@ -9,12 +9,19 @@ from spanplat.errors import InvalidInput
 from spanplat.schemas import yaml_documents
 from spanplat.schemas.definition import CampaignDefinition
 from spanplat.schemas.slug import SLUG_PATTERN, slugify
-from spanplat.schemas.yaml_documents import MappingNode, MarkedYAMLError, Node, SequenceNode, YAMLError
+from spanplat.schemas.yaml_documents import (
+    DEEPEST,
+    MappingNode,
+    MarkedYAMLError,
+    MaxDepthExceededError,
+    Node,
+    SequenceNode,
+    YAMLError,
+)
 
 PathInFile = tuple[str | int, ...]
 Shape = TypeVar("Shape", bound=BaseModel)
 
-DEEPEST = 50
 MOST_VALUES = 200_000
 LONGEST = 2_000_000
 """Characters of a file; a parser needs about ten seconds for this many."""
@@ -72,8 +79,8 @@ def parse_yaml(text: str, *, name: str = "definition") -> DefinitionSource:
         # Counts aliases each time they are used: a few lines may stand for billions of values, which JSON would write out.
         _walk(node, (), lines, name)
         return DefinitionSource(name, construct(node), lines)
-    except RecursionError as error:  # the parser itself is recursive, and fails before the depth can be counted
-        raise InvalidInput(f"{name}: lists and mappings are nested more than {DEEPEST} deep") from error
+    except MaxDepthExceededError as error:
+        raise InvalidInput(_too_deep(name, error.problem_mark.line)) from error
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else "?"
         raise InvalidInput(f"{name}:{line}: not valid YAML: {error.problem}") from error
@@ -81,9 +88,13 @@ def parse_yaml(text: str, *, name: str = "definition") -> DefinitionSource:
         raise InvalidInput(f"{name}: not valid YAML: {error}") from error
 
 
+def _too_deep(name: str, line: int) -> str:
+    return f"{name}:{line + 1}: lists and mappings are nested more than {DEEPEST} deep"
+
+
 def _walk(node: Node, path: PathInFile, lines: dict[PathInFile, int], name: str) -> None:
     if len(path) > DEEPEST:
-        raise InvalidInput(f"{name}:{node.start_mark.line + 1}: lists and mappings are nested more than {DEEPEST} deep")
+        raise InvalidInput(_too_deep(name, node.start_mark.line))
     if len(lines) > MOST_VALUES:
         raise InvalidInput(f"{name}: holds more than {MOST_VALUES:,} values (aliases count each time they are used)")
     lines[path] = node.start_mark.line + 1

@@ -8,12 +8,27 @@ import re
 from typing import Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.composer import MaxDepthExceededError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.representer import SafeRepresenter
 
-__all__ = ["MappingNode", "MarkedYAMLError", "Node", "SequenceNode", "YAMLError", "compose", "dump", "load"]
+__all__ = [
+    "DEEPEST",
+    "MappingNode",
+    "MarkedYAMLError",
+    "MaxDepthExceededError",
+    "Node",
+    "SequenceNode",
+    "YAMLError",
+    "compose",
+    "dump",
+    "limit_depth",
+    "load",
+]
 
+DEEPEST = 50
+"""Maximum depth of nested lists and mappings."""
 _NEVER_FOLDED = 100_000
 """Width of a line. A folded line ends with a space in this library, and its parts are hard to edit."""
 _OTHER_IN_YAML_1_1 = re.compile(r"(?i:y|n|yes|no|on|off)|[-+]?[0-9]+(:[0-5]?[0-9])+")
@@ -67,9 +82,19 @@ def dump(value: Any) -> str:
     return out.getvalue()
 
 
+def limit_depth(reader: YAML) -> None:
+    """Let a reader raise `MaxDepthExceededError` as soon as it meets a value that is nested more than `DEEPEST` deep.
+
+    The parser is recursive, and it needs seconds for a line of a thousand brackets before Python's own limit ends it.
+    """
+    reader.max_depth = DEEPEST + 1  # the document itself is the first level
+
+
 def _safe() -> YAML:
     # The parser in C would be another one than the editor of definitions has, with other messages.
-    return YAML(typ="safe", pure=True)
+    reader = YAML(typ="safe", pure=True)
+    limit_depth(reader)
+    return reader
 
 
 class _Representer(SafeRepresenter):

@@ -80,6 +80,7 @@ def _count_up(queue_path: Path, counter: Path, times: int) -> None:
             counter.write_text(str(value + 1))
 
 
+@pytest.mark.slow
 def test_the_queue_lets_one_process_write_at_a_time(tmp_path: Path) -> None:
     counter = tmp_path / "counter"
     counter.write_text("0")

@@ -120,6 +120,7 @@ def test_a_file_is_known_by_its_name_or_its_first_bytes(tmp_path: Path) -> None:
     assert detect_format(path.rename(tmp_path / "data")).name == "parquet"
 
 
+@pytest.mark.slow
 def test_memory_holds_a_few_rows_however_many_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The reading process is given less memory than the texts take together."""
     monkeypatch.setattr(parquet, "MEMORY_LIMIT", SMALL_MEMORY)
@@ -212,6 +213,7 @@ def test_what_the_footer_states_is_looked_at_before_anything_is_unpacked(
         rows(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nested", [False, True])
 @pytest.mark.parametrize("store_schema", [False, True], ids=["text", "dictionary"])
 def test_one_text_repeated_without_end_does_not_fill_the_memory(

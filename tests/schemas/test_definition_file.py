@@ -107,7 +107,7 @@ def test_every_problem_has_its_line() -> None:
         ("a: \x00", "f: not valid YAML"),
         ("a: " + "x" * 2_000_000, "f: has 2,000,003 characters; at most 2,000,000 are taken"),
         ("&a [*a]", "f:1: lists and mappings are nested more than 50 deep"),
-        ("a: " + "[" * 5_000, "f: lists and mappings are nested more than 50 deep"),
+        ("a: " + "[" * 5_000, "f:1: lists and mappings are nested more than 50 deep"),
         (
             "a: &a [1,1,1,1,1,1,1,1,1,1]\n"
             + "".join(f"{chr(98 + n)}: &{chr(98 + n)} [{','.join([f'*{chr(97 + n)}'] * 10)}]\n" for n in range(7)),

@@ -25,6 +25,7 @@ def test_with_a_cluster_its_workers_do_the_work(tmp_path: Path) -> None:
             assert joblib.effective_n_jobs() == 2
 
 
+@pytest.mark.slow
 def test_a_cluster_that_does_not_answer_is_named(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, dask_scheduler="tcp://127.0.0.1:1", _env_file=None)
     with pytest.raises(Unavailable, match=r"tcp://127\.0\.0\.1:1 does not answer"), heavy_work(settings):

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 SCRIPT = """
 import importlib, sys, threading, warnings
 from sqlalchemy.exc import SAWarning
@@ -28,6 +30,7 @@ print(len(built))
 """
 
 
+@pytest.mark.slow
 def test_first_arrivals_at_once_ask_the_same() -> None:
     told = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
     assert (told.stdout.strip(), told.stderr) == ("1", "")
