@@ -130,23 +130,51 @@ def krippendorff_alpha(ratings: FloatArray, *, level: Level = "interval") -> Res
     >>> round(krippendorff_alpha(ratings, level="nominal")["alpha"], 4)
     0.6957
     """
-    pairable = (~np.isnan(ratings)).sum(axis=0) >= 2
-    values = ratings[:, pairable]
-    found = np.unique(values[~np.isnan(values)])
-    if len(found) < 2:
+    rated = (~np.isnan(ratings)).sum(axis=0)
+    pairable = rated >= 2
+    levels, code = np.unique(ratings[:, pairable], return_inverse=True)
+    levels = levels[~np.isnan(levels)]
+    options = {"level": level}
+    if len(levels) < 2:
         reason = "no item has two ratings" if not pairable.any() else "all ratings are the same"
         figures: dict[str, float | None] = {"alpha": None}
         return Result(
-            "krippendorff_alpha",
-            figures,
-            outputs=int(pairable.sum()),
-            options={"level": level},
-            undefined={"alpha": reason},
+            "krippendorff_alpha", figures, outputs=int(pairable.sum()), options=options, undefined={"alpha": reason}
         )
-    import krippendorff  # noqa: PLC0415 (only this measure needs it)
+    # NaN is the last of the distinct values, so its column is cut off.
+    code = code.reshape(-1, int(pairable.sum()))
+    counts = np.stack([(code == number).sum(axis=0) for number in range(len(levels))], axis=1).astype(float)
+    # Coincidences: each item adds the pairs of its ratings, divided by one less than their number, so that each rating counts once.
+    weighted = counts / (rated[pairable] - 1)[:, None]
+    coincidences = weighted.T @ counts - np.diag(weighted.sum(axis=0))
+    totals = coincidences.sum(axis=0)
+    distance = _squared_distance(levels, totals, level)
+    observed = (coincidences * distance).sum() / totals.sum()
+    expected = (np.outer(totals, totals) * distance).sum() / (totals.sum() * (totals.sum() - 1))
+    return Result(
+        "krippendorff_alpha",
+        {"alpha": float(1 - observed / expected)},
+        outputs=int(pairable.sum()),
+        options=options,
+    )
 
-    alpha = krippendorff.alpha(reliability_data=values, level_of_measurement=level)
-    return Result("krippendorff_alpha", {"alpha": float(alpha)}, outputs=int(pairable.sum()), options={"level": level})
+
+def _squared_distance(levels: FloatArray, totals: FloatArray, level: Level) -> FloatArray:
+    """Return δ² between all levels (Krippendorff 2011, section E); ``totals`` are the numbers of ratings of each level."""
+    distance: FloatArray = levels[:, None] - levels
+    match level:
+        case "nominal":
+            distance = (distance != 0).astype(float)
+        case "ratio":
+            # Both ratings are 0 where their sum is, and then the distance is 0 as well.
+            total = levels[:, None] + levels
+            distance = np.divide(distance, total, out=np.zeros_like(total), where=total != 0)
+        case "ordinal":
+            # Ratings between two levels, those of both levels counted half: differences of the middle ranks.
+            ranks = np.cumsum(totals) - totals / 2
+            distance = ranks[:, None] - ranks
+    squared: FloatArray = distance**2
+    return squared
 
 
 def cohen_kappa(

@@ -3,6 +3,9 @@
 import krippendorff
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
@@ -74,6 +77,22 @@ def test_alpha_is_that_of_krippendorff(level: Level) -> None:
     assert krippendorff_alpha(ratings, level=level)["alpha"] == pytest.approx(
         krippendorff.alpha(reliability_data=ratings, level_of_measurement=level)
     )
+
+
+@given(
+    ratings=arrays(
+        float, st.tuples(st.integers(2, 5), st.integers(1, 12)), elements=st.sampled_from([1.0, 2.0, 2.5, 4.0, np.nan])
+    ),
+    level=st.sampled_from(["nominal", "ordinal", "interval", "ratio"]),
+)
+def test_alpha_of_any_ratings_is_that_of_krippendorff(ratings: FloatArray, level: Level) -> None:
+    result = krippendorff_alpha(ratings, level=level)
+    if result["alpha"] is None:
+        assert result.undefined["alpha"] in {"no item has two ratings", "all ratings are the same"}
+    else:
+        assert result["alpha"] == pytest.approx(
+            krippendorff.alpha(reliability_data=ratings, level_of_measurement=level), abs=1e-12
+        )
 
 
 def test_alpha_of_published_example() -> None:
