@@ -69,7 +69,6 @@ def there_and_back(written: list[AnnotationRecord], write: Write, read: Read) ->
 
 
 @pytest.mark.parametrize(("write", "read"), FORMATS)
-@settings(deadline=None, max_examples=60)
 @given(written=st.lists(records, max_size=3))
 def test_records_come_back_exactly(write: Write, read: Read, written: list[AnnotationRecord]) -> None:
     assert there_and_back(written, write, read) == written
@@ -96,7 +95,7 @@ def test_an_annotation_without_spans_has_one_row_with_empty_span_columns(tmp_pat
     assert {row[column] for column in CSV_COLUMNS if column.startswith("span_")} == {""}
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=settings().max_examples // 3)
 @given(st.lists(records, min_size=1, max_size=2))
 def test_no_cell_is_a_formula(written: list[AnnotationRecord]) -> None:
     for row in csv.reader(write_csv(written)):

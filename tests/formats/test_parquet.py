@@ -231,6 +231,7 @@ def test_one_text_repeated_without_end_does_not_fill_the_memory(
     assert sum(len(row.cells["text"]) for row in read if isinstance(row, Row)) < 20_000_000
 
 
+@pytest.mark.slow
 def test_the_reading_process_gets_no_more_memory_than_it_is_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

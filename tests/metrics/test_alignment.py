@@ -63,7 +63,7 @@ def as_units(problem: Annotators) -> Units:
     return units_of([SpanSet.from_lists([sorted(spans)]) for spans in problem])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings().max_examples // 2)
 @given(problem=annotators(2, 4), dissimilarity=weights)
 def test_two_annotators(problem: Annotators, dissimilarity: Dissimilarity) -> None:
     units = as_units(problem)
@@ -73,7 +73,7 @@ def test_two_annotators(problem: Annotators, dissimilarity: Dissimilarity) -> No
     assert costs.soft[0] == pytest.approx(exhaustive_cost(problem, dissimilarity, soft=True))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=settings().max_examples // 4)
 @given(problem=annotators(2, 12), dissimilarity=weights)
 def test_subsets_and_assignment_give_the_same_costs(problem: Annotators, dissimilarity: Dissimilarity) -> None:
     units = as_units(problem)
@@ -85,7 +85,7 @@ def test_subsets_and_assignment_give_the_same_costs(problem: Annotators, dissimi
 
 
 @pytest.mark.parametrize("number", [3, 4])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=settings().max_examples // 2)
 @given(data=st.data(), dissimilarity=weights)
 def test_more_annotators(number: int, data: st.DataObject, dissimilarity: Dissimilarity) -> None:
     problem = data.draw(annotators(number, 3 if number == 3 else 2))
@@ -96,7 +96,7 @@ def test_more_annotators(number: int, data: st.DataObject, dissimilarity: Dissim
 
 
 @pytest.mark.parametrize("number", [3, 5])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=settings().max_examples // 4)
 @given(data=st.data(), dissimilarity=weights)
 def test_the_linear_program_finds_what_exhaustive_search_finds(
     number: int, data: st.DataObject, dissimilarity: Dissimilarity
@@ -111,7 +111,7 @@ def test_the_linear_program_finds_what_exhaustive_search_finds(
 
 
 @pytest.mark.parametrize("number", [3, 4])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=settings().max_examples // 2)
 @given(data=st.data(), dissimilarity=weights)
 def test_the_best_hard_alignments_cost_what_the_best_costs_say(
     number: int, data: st.DataObject, dissimilarity: Dissimilarity
@@ -135,7 +135,7 @@ def test_the_best_hard_alignments_cost_what_the_best_costs_say(
     assert total == pytest.approx(many.best_alignments(units, number, dissimilarity).hard.sum())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings().max_examples // 2)
 @given(data=st.data(), dissimilarity=weights, ceiling=st.sampled_from([0.5, 1.0, 5.0, 12.0]))
 def test_every_pair_of_units_near_enough_is_listed(
     data: st.DataObject, dissimilarity: Dissimilarity, ceiling: float
@@ -190,7 +190,7 @@ def test_the_linear_program_agrees_with_the_search(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("seed", [0, 42])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=settings().max_examples // 4)
 @given(problem=annotators(3, 6).filter(any))
 def test_the_tabulated_stream_is_numpys_own(seed: int, problem: Annotators) -> None:
     fits = fit(as_units(problem), 3)

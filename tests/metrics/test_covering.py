@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
@@ -46,7 +46,6 @@ def as_arrays(sets: WeighedSets) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("exact", [True, False])
-@settings(max_examples=150, deadline=None)
 @given(sets=sets_of_units)
 @example(sets=ODD_CYCLE)
 def test_search_and_linear_program_find_the_cheapest(exact: bool, sets: WeighedSets) -> None:
@@ -61,7 +60,6 @@ def test_search_and_linear_program_find_the_cheapest(exact: bool, sets: WeighedS
 
 
 @pytest.mark.parametrize("exact", [True, False])
-@settings(max_examples=60, deadline=None)
 @given(sets=sets_of_units)
 @example(sets=ODD_CYCLE)
 def test_sets_that_join_late_are_not_forgotten(exact: bool, sets: WeighedSets) -> None:

@@ -21,7 +21,7 @@ from tests.metrics.strategies import CATEGORIES, Spans, comparisons, side
 
 every_measure = pytest.mark.parametrize("measure", MEASURES.values(), ids=list(MEASURES))
 every_score = pytest.mark.parametrize("measure", PRECISION_RECALL.values(), ids=list(PRECISION_RECALL))
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=settings().max_examples // 4)  # the tests run for each of the measures
 
 
 def options_of(measure: Measure) -> list[dict[str, bool]]:

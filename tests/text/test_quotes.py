@@ -167,6 +167,7 @@ def test_a_text_of_a_megabyte_is_searched_to_its_end(quote: str, found: tuple[in
     assert ((place.start, place.end) if isinstance(place, QuoteLocation) else None) == found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "quote"), [("ß" * 10**6, "s" * 500_001), ("a" * 10**6, "a " * 500_000)])
 def test_a_text_made_to_defeat_the_search_ends_it(text: str, quote: str) -> None:
     assert isinstance(locate_quote(text, quote), NotLocated)

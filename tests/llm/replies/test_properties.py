@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from spanplat.llm.item import AskedItem
@@ -101,21 +101,18 @@ def assert_stands(span: MarkedSpan) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@settings(max_examples=150)
 @given(reply=anything, finish_reason=st.sampled_from(["stop", "length", "other"]))
 def test_any_reply_is_read_or_refused(form: str, reply: str, finish_reason: str) -> None:
     for span in read(form, reply, finish_reason) or []:
         assert_stands(span)
 
 
-@settings(max_examples=200)
 @given(form=st.sampled_from(sorted(FORMS)), value=values, ascii_only=st.booleans())
 def test_any_json_value_is_read_or_refused(form: str, value: Any, ascii_only: bool) -> None:
     for span in read(form, json.dumps(value, ensure_ascii=ascii_only)) or []:
         assert_stands(span)
 
 
-@settings(max_examples=200)
 @given(
     form=st.sampled_from(["spans", "no overlap", "first"]),
     reply=st.sampled_from(REPLIES),

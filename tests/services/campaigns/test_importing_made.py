@@ -130,6 +130,7 @@ class Interrupted(BaseException):
     """Error that stands for Ctrl-C."""
 
 
+@pytest.mark.slow
 def test_an_interrupted_import_is_invisible_and_can_be_repeated(database: Database, tmp_path: Path) -> None:
     records = [factgenie_record(annotator_group=group, example_idx=group % 2) for group in range(450)]
 

@@ -106,6 +106,7 @@ def test_no_transaction_of_an_opening_writes_many_rows(database: Database, post_
     assert counts(database)["Suggestion"] == 3
 
 
+@pytest.mark.slow
 def test_a_creation_killed_anywhere_shows_nothing_and_can_be_repeated(
     database: Database, database_url: str, plan: CampaignPlan
 ) -> None:
@@ -227,6 +228,7 @@ def test_no_transaction_of_an_extension_inserts_many_rows(database: Database, wi
     }
 
 
+@pytest.mark.slow
 def test_an_extension_killed_anywhere_shows_nothing_and_can_be_repeated(
     database: Database, database_url: str, widening: ExtensionPlan
 ) -> None:

@@ -44,6 +44,7 @@ def states(database: Database) -> set[str]:
         return set(session.scalars(select(ModelClaim.state)))
 
 
+@pytest.mark.slow
 @INTERFACES
 def test_all_is_handed_in_once_and_stored_when_the_provider_has_ended(
     database: Database, standin: StandIn, study: Study, model: dict[str, Any]
