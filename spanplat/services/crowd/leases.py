@@ -206,6 +206,7 @@ def _give_up_free_place(session: Session, lapsed: Assignment) -> int | None:
         )
         .order_by(Assignment.slot != lapsed.slot, Assignment.slot)
         .limit(1)
+        # A locked seat is being claimed by somebody else at this moment.
         .with_for_update(skip_locked=True)
     )
     return session.scalar(

@@ -123,7 +123,8 @@ def save_practice(
     # The page sends a save again if the answer got lost on the way.
     if revision == submission.revision + 1 and content == {name: kept.get(name) for name in content}:
         return Saved(revision)
-    if kept.get("answered"):  # the expected spans have been shown
+    # The expected spans are shown after the answer, so a later change could copy them.
+    if kept.get("answered"):
         raise Gone(user_message("this practice item was answered; reload the page to go on"))
     if submission.revision != revision:
         raise StaleRevision(revision)

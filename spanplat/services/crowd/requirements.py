@@ -85,6 +85,7 @@ def missing_from(
         missing += [
             f"answer “{attribute.label}” for span {number} (“{_short(span.text)}”)"
             for attribute in definition.spans.attributes
+            # `or None`, because a required box counts as answered only when it is ticked.
             if attribute.required and _is_blank((span.attributes or {}).get(attribute.key) or None)
         ]
     if definition.spans.suggestions == "required":
@@ -99,6 +100,7 @@ def missing_from(
 
 def _check_span(definition: CampaignDefinition, texts: ItemTexts, span: SubmittedSpan, name: str) -> None:
     category = definition.find_category(span.category)
+    # `find_category` also accepts the name of a category, but spans are stored by its key.
     if category is None or category.key != span.category:
         known = ", ".join(entry.key for entry in definition.categories)
         raise InvalidInput(f"{name}: there is no category {span.category!r} (categories: {known})")

@@ -113,7 +113,7 @@ def replace_work(session: Session, slug: str, pseudonym: str, reason: str) -> in
         If no reason is given.
     """
     if not reason.strip():
-        raise InvalidInput("say why the work is set aside; the reason is kept with it")
+        raise InvalidInput("say why the work is replaced; the reason is stored in the audit log")
     campaign = find_campaign(session, slug)
     submitted = session.scalars(
         select(Assignment)
@@ -126,7 +126,7 @@ def replace_work(session: Session, slug: str, pseudonym: str, reason: str) -> in
     ).all()
     if not submitted:
         raise NotFound(
-            f"{pseudonym!r} has no submitted work in {slug!r}; pseudonyms stand in: spanplat campaign people {slug}"
+            f"{pseudonym!r} has no submitted work in {slug!r}; to see the pseudonyms: spanplat campaign people {slug}"
         )
     replaced = sum(replace_seat(session, assignment) for assignment in submitted)
     log_event(session, "work.replaced", slug, annotator=pseudonym, reason=reason, batches=replaced)

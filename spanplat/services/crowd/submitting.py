@@ -135,6 +135,7 @@ def submit_batch(database: Database, token: str, now: datetime) -> Visit:
                 screen_out(session, work.assignment.id)
             elif work.exam is not None:
                 record_attempt(session, work.exam, visit.participation.annotator_id, work.score, now)
+        # If no row changed, another request has submitted the batch or taken the seat. The visit shows which.
         return find_visit(session, token)
 
 
