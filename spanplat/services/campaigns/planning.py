@@ -333,6 +333,7 @@ def _plan_judgements(
         .join(Campaign, Campaign.id == Assignment.campaign_id)
         .join(ItemOutput, (ItemOutput.item_id == Annotation.item_id) & (ItemOutput.position == Span.output_position))
         .where(Campaign.slug == definition.item.spans_from, Annotation.status == "complete")
+        # A fixed order, because the batches depend on it as well as on the seed.
         .order_by(Span.id)
     )
     items = [ItemPlan((by_id[output_id],), judged_span_id=span_id) for span_id, output_id in rows if output_id in by_id]

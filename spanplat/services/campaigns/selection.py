@@ -108,6 +108,7 @@ def select_outputs(
             f"nothing is left of the {len(outputs)} outputs of {selection.dataset!r}: each split, system, example and length exists, "
             "but no output meets them all; take one of the conditions away",
         )
+    # Before the draw, so that the limit is reached although some outputs are used for checks.
     if without:
         chosen = [output for output in chosen if output.id not in without]
     # Positions are drawn and not outputs, so that the outputs drawn keep their order.

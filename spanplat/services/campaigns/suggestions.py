@@ -43,6 +43,7 @@ from spanplat.services.datasets import chunked
 SUGGESTIONS_AT_ONCE = 500
 """Maximum number of suggestions that one transaction stores or deletes."""
 
+# In the order of the columns that `_suggestible` selects: INSERT … SELECT pairs them by position.
 _COLUMNS = (
     "item_id",
     "number",
@@ -104,6 +105,7 @@ def take_suggestions(database: Database, campaign: Campaign) -> None:
     """
     definition = definition_of(campaign)
     with database.reading() as session:
+        # All are read before the first write, so that no write transaction waits for this query.
         spans = [dict(row._mapping) for row in session.execute(_suggestible(campaign, definition))]
     if not spans:
         raise Conflict(_nothing_to_suggest(campaign, definition))
