@@ -145,7 +145,8 @@ def deactivate(session: Session, user_id: int) -> User:
     if user.deactivated_at is None:
         _require_another_admin(session, user)
         user.deactivated_at = datetime.now(UTC)
-        user.session_epoch = _new_epoch()  # ends the sessions; `find_token` refuses the tokens of closed accounts
+        # This ends the sessions. `find_token` refuses the tokens of closed accounts.
+        user.session_epoch = _new_epoch()
         log_event(session, "user.deactivated", user.email)
         session.flush()
     return user
