@@ -53,7 +53,9 @@ STUDIES = Source(
     _READ,
 )
 MINIMUM_HOURLY = {"£": 6.0, "$": 8.0}
+"""Smallest pay per hour by currency (source: `PAY`)."""
 RECOMMENDED_HOURLY = {"£": 9.0, "$": 12.0}
+"""Recommended pay per hour by currency (source: `PAY`)."""
 _MONEY = re.compile(r"([£$€])\s*(\d+(?:[.,]\d+)?)")
 
 

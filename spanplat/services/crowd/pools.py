@@ -22,7 +22,7 @@ from spanplat.services.campaigns import definition_of, find_or_add_annotator, li
 SOURCES = tuple(platform.name for platform in sorted(PLATFORMS, key=lambda platform: not platform.is_marketplace))
 """Platforms whose people can be added by hand, marketplaces first."""
 LONGEST_ID = 200
-"""Maximum number of characters of an id. A start link with a longer parameter is refused, so nobody could enter with it."""
+"""Maximum number of characters of an id, as in start links: nobody can enter with a longer one."""
 
 
 @dataclass(frozen=True)
