@@ -224,7 +224,8 @@ def _create_engine(url: str, pool_size: int) -> Engine:
         url,
         pool_size=pool_size,
         max_overflow=pool_size,
-        pool_use_lifo=True,  # the connection used last has the pages in its cache
+        # The connection used last has the pages in its cache.
+        pool_use_lifo=True,
         # The pool gives a connection to one thread at a time, but not always to the thread that opened it.
         connect_args={"timeout": BUSY_TIMEOUT_MS / 1000, "check_same_thread": False},
     )
@@ -260,7 +261,8 @@ def _prepare_sqlite(connection: Any, _entry: ConnectionPoolEntry) -> None:
         "journal_mode = WAL",
         "synchronous = FULL",
         "foreign_keys = ON",  # SQLite ignores foreign keys unless each connection asks for them
-        "cache_size = -32768",  # a negative number is in KiB, not in pages
+        # A negative number is in KiB, not in pages.
+        "cache_size = -32768",
         "temp_store = MEMORY",
     ):
         cursor.execute(f"PRAGMA {pragma}")

@@ -156,6 +156,7 @@ def reactivate(session: Session, user_id: int) -> User:
     """Reopen a closed account with its old password."""
     user = find_user(session, user_id)
     if user.deactivated_at is not None:
+        # No old session comes back with the account: closing it began a new epoch.
         user.deactivated_at = None
         log_event(session, "user.reactivated", user.email)
         session.flush()

@@ -111,6 +111,7 @@ def _perform(yaml_text: YamlText, step: str, act: str) -> None:
     verb, _colon, rest = act.partition(":")
     name, _colon, variant = rest.partition(":")
     path = _path(name)
+    # The action comes from the browser, so it can name any field.
     if path[0] not in STEPS[step]:
         raise InvalidInput(f"the step {step!r} has no field {name!r}")
     match verb:

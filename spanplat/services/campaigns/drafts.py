@@ -40,7 +40,8 @@ def list_starters() -> dict[str, str]:
     return {file.stem: _starter_title(file.stem) for file in sorted((paths.CAMPAIGNS / "starters").glob("*.yaml"))}
 
 
-@cache  # shipped files do not change while the process runs
+# Shipped files do not change while the process runs.
+@cache
 def _starter_title(name: str) -> str:
     text = (paths.CAMPAIGNS / "starters" / f"{name}.yaml").read_text("utf-8")
     return str(YamlText(text).content.get("title", name))

@@ -261,6 +261,7 @@ class CampaignWriter:
             session.add(batch)
             session.flush()
             self._batches[incoming.owner] = batch.id, {}
+            # An annotator with work that is left out has two owners, and is counted once.
             self.report.annotators = len({owner.partition("\n")[0] for owner in self._batches})
         assignment = Assignment(
             campaign_id=self.campaign_id,

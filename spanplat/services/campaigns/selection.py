@@ -84,6 +84,7 @@ def select_outputs(
         If a dataset, split, system or example does not exist, or nothing is left.
     """
     outputs = chosen = _outputs_of(session, find_dataset(session, selection.dataset).id)
+    # Compared with all outputs, so that a name is unknown only if it is nowhere in the dataset.
     refuse_problems(
         [
             *_unknown("splits", selection.splits, {output.split for output in outputs}),

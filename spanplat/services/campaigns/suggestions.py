@@ -141,6 +141,7 @@ def require_suggestions(session: Session, campaign: Campaign) -> None:
 
 def _require_draft(session: Session, campaign: Campaign) -> None:
     """Raise if the campaign is no longer a draft: once it is open, its suggestions must not change."""
+    # With the row locked, an opening waits until this transaction has ended.
     locked = select(Campaign.status).where(Campaign.id == campaign.id).with_for_update()
     if session.scalar(locked) != CampaignStatus.DRAFT:
         raise Conflict(f"campaign {campaign.slug!r} was opened by somebody else in the meantime; look again")
@@ -256,6 +257,7 @@ def _shortcomings(session: Session, campaign: Campaign, definition: CampaignDefi
             )
     placed = select(func.count()).select_from(_suggestible(campaign, definition).subquery())
     lost = sum(count for _, key, count in counts if key in own) - session.scalars(placed).one()
+    # In items of other kinds one span may be suggested several times, so that the two counts cannot be compared.
     if lost > 0 and definition.item.kind == "output":
         yield (
             f"spans of {source!r} that are not suggested, because their quote is not at its place in the text, they are empty in "
@@ -305,6 +307,7 @@ def _suggestible(campaign: Campaign, definition: CampaignDefinition) -> Select[A
     end = func.coalesce(Span.resolved_end, Span.end_offset)
     whole = case((Span.side == "source", SourceText.text), else_=Output.text)
     quote = func.substr(whole, start + 1, end - start)  # SQL counts characters from 1
+    # In the order of the text, and of spans with the same start the longest first.
     order = (ItemOutput.position, Span.side, start, end.desc(), Span.id)
     return (
         select(

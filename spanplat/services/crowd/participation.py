@@ -310,7 +310,8 @@ def way_back(visit: Visit) -> Departure:
     elif visit.stage == Stage.ENDED and visit.participation.ended == "screened_out":
         outcome = "screened_out"
     elif visit.stage == Stage.ENDED and visit.participation.ended in ("no_consent", "withdrawn"):
-        outcome = "no_consent"  # a definition has no code of its own for withdrawing
+        # A definition has no code of its own for withdrawing.
+        outcome = "no_consent"
     else:
         return Departure()
     # A qualification may have codes of its own for passing and failing, in place of the code for completion.
@@ -462,6 +463,7 @@ def _remembered(session: Session, campaign: Campaign, annotator: Annotator) -> d
     ).first()
     if earlier is None:
         return {}
+    # A check may stop a further try at a qualification without ending the visit, so the seats are asked as well.
     stopped = session.scalar(
         select(Assignment.id)
         .where(Assignment.campaign_id == campaign.id, Assignment.annotator_id == annotator.id, WAS_STOPPED)

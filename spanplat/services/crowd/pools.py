@@ -157,6 +157,7 @@ def add_people(session: Session, slug: str, source: str, ids: Iterable[str], now
         raise InvalidInput(f"a pool cannot be called {slug!r}: use lower-case letters, digits and hyphens")
     if source not in SOURCES:
         raise InvalidInput(f"there is no platform {source!r}; choose one of {', '.join(SOURCES)}")
+    # A pasted list may contain empty lines and repeats.
     wanted = list(dict.fromkeys(name for given in ids if (name := given.strip())))
     if not wanted:
         raise InvalidInput("name at least one person to add, one id a line")

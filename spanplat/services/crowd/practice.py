@@ -218,7 +218,8 @@ def go_on(
         return
     _keep(participation, number, {**kept, "read": True})
     if all(_kept(participation, other).get("read") for other in range(1, len(definition.practice) + 1)):
-        participation.practised_at = participation.practised_at or now  # a second click keeps the first time
+        # A second click keeps the first time.
+        participation.practised_at = participation.practised_at or now
     session.flush()
 
 

@@ -127,6 +127,7 @@ def load_exam(session: Session, campaign: Campaign, given: QualificationGiven | 
         select(ItemOutput.output_id).join(Item, Item.id == ItemOutput.item_id).where(Item.campaign_id == campaign.id)
     )
     known = set(session.scalars(asked))
+    # A reference campaign may have annotated other outputs too.
     golds = {output: expected for output, expected in golds.items() if output in known}
     if not golds:
         raise InvalidInput(
@@ -247,7 +248,8 @@ def _decide(session: Session, exam: Exam, candidate: Candidate, status: str, now
     if stored is None:
         stored = Qualification(campaign_id=exam.campaign.id, annotator_id=candidate.annotator_id, status=status)
         session.add(stored)
-    if changed:  # only a new decision starts the validity period; storing the same one again must not extend it
+    # Only a new decision starts the validity period. Storing the same one again must not extend it.
+    if changed:
         days = exam.given.valid_days
         stored.decided_at = now
         stored.expires_at = now + timedelta(days=days) if status == "passed" and days is not None else None
@@ -325,6 +327,7 @@ def _marked(session: Session, campaign: Campaign, exam: Exam) -> list[_Attempt]:
         .join(Annotation, Annotation.assignment_id == Assignment.id)
         .join(ItemOutput, (ItemOutput.item_id == Annotation.item_id) & (ItemOutput.position == 0))
         .where(*counted, ItemOutput.output_id.in_(list(exam.golds)))
+        # In an exam `repeat` is the number of the try, so the attempts come in their order.
         .order_by(Annotator.id, Assignment.repeat, Assignment.id, Annotation.id)
     )
     attempts: dict[int, _Attempt] = {}

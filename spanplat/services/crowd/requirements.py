@@ -50,7 +50,8 @@ def check_submission(
     for key, answer in submission.answers.items():
         if key not in questions:
             raise InvalidInput(f"answers.{key}: the campaign asks no such question")
-        if answer is not None and (problem := questions[key].problem_with(answer)):  # a draft may leave an answer open
+        # A draft may leave an answer open.
+        if answer is not None and (problem := questions[key].problem_with(answer)):
             raise InvalidInput(f"answers.{key}: {problem}")
     if submission.status == "complete" and (missing := missing_from(definition, submission, suggestions)):
         raise InvalidInput("; ".join(missing))
@@ -166,7 +167,8 @@ def _check_together(definition: CampaignDefinition, texts: ItemTexts, spans: Seq
         (
             (span.side, span.output, span.field or "", span.start, span.end, number)
             for number, span in enumerate(spans, start=1)
-            if span.start < span.end  # an omission mark shares no character
+            # An omission mark shares no character.
+            if span.start < span.end
         )
     )
     # Neighbours are enough: if any two of the sorted spans overlap, then so do two neighbours.

@@ -87,6 +87,7 @@ def _reason(definition: CampaignDefinition, failed: int) -> str:
     needed = failures_to_reject(definition)
     length = f"{SHORT_STUDY_MINUTES} minutes or more" if needed > 1 else f"less than {SHORT_STUDY_MINUTES} minutes"
     answers = "answer was" if failed == 1 else "answers were"
+    # Prolific asks for at least 100 characters, so the reason is a full explanation.
     return (
         f"{failed} {answers} another than the one that the question itself asked to choose. In a study of {length}, "
         f"{needed} such {'answer is' if needed == 1 else 'answers are'} what the rules for attention checks ask for."

@@ -109,6 +109,7 @@ FIND_SOURCE_TEXTS: Final = (
     select(_source_text.c.field, _source_text.c.text)
     .join_from(_source_text, _output, _output.c.example_id == _source_text.c.example_id)
     .join(_item_output, _item_output.c.output_id == _output.c.id)
+    # All outputs of an item belong to one example, so the first one leads to its source texts.
     .where(_item_output.c.item_id == bindparam("item_id"), _item_output.c.position == 0)
 )
 
@@ -359,7 +360,8 @@ def _find_seat(connection: Connection, token: str, position: int) -> Seat:
                 )
             )
         raise NotFound(NO_WORK)
-    row = rows[0]  # the seat that is held, or the latest
+    # The seat that is held, or the latest.
+    row = rows[0]
     if row.item_id is None:
         raise NotFound(f"the batch has no item at position {position}")
     definition = parsed_definition(

@@ -245,6 +245,7 @@ def _people_by_group(
     session: Session, participation: Participation, definition: CampaignDefinition
 ) -> list[tuple[int, str]]:
     """Return the number of taken seats and the key of each group, the smallest group first."""
+    # Without seats that were given back or lapsed, so that the groups become even again.
     counts = dict(
         session.execute(
             select(Assignment.group, func.count())

@@ -104,6 +104,7 @@ def submit_batch(database: Database, token: str, now: datetime) -> Visit:
     """
     visit, work = _find_with_work(database, token)
     if visit.stage == Stage.LAPSED and visit.assignment is not None:
+        # In a transaction of its own, so that the checks below are scored without the write lock.
         with database.transaction() as session:
             take_back(session, visit.assignment.id, visit.definition, now)
         visit, work = _find_with_work(database, token)
@@ -155,6 +156,7 @@ class _Work(NamedTuple):
 def _find_with_work(database: Database, token: str) -> tuple[Visit, _Work | None]:
     """Return a visit, with its scored work if it is at stage ``work``."""
     with database.reading() as session:
+        # In one snapshot, so that the revisions are those of the items that are scored.
         visit = find_visit(session, token)
         if visit.assignment is None or visit.stage != Stage.WORK:
             return visit, None
