@@ -181,7 +181,7 @@ def _consent(definition: CampaignDefinition) -> Iterator[Finding]:
     missed = topics_missed(definition.consent.text, definition.language)
     if missed is None:
         told = "; ".join(TOPICS.values())
-        message = f"words of {definition.language!r} are not known here: read the consent yourself and make sure that it says {told}"
+        message = f"the search for missing topics does not know {definition.language!r}: check yourself that the consent says {told}"
         yield Finding("consent-unread", "advise", "consent.text", message, CONSENT)
         return
     for topic in missed:

@@ -226,7 +226,7 @@ def _require_another_admin(session: Session, user: User) -> None:
     active = User.role == Role.ADMIN, User.deactivated_at.is_(None), User.id != user.id
     others = session.scalar(select(func.count()).select_from(User).where(*active))
     if not others:
-        raise Conflict(f"{user.email} is the only administrator; make somebody else one first")
+        raise Conflict(f"{user.email} is the only administrator; make another user an administrator first")
 
 
 def _set_password(session: Session, user: User, password: str) -> None:

@@ -90,7 +90,7 @@ def model_text(session: Session, slug: str) -> str:
     """
     campaign = find_campaign(session, slug)
     if campaign.kind not in ("human", "qualification"):
-        raise InvalidInput(f"nobody was instructed in campaign {slug!r}; choose one that people fill")
+        raise InvalidInput(f"campaign {slug!r} has no instructions for people; choose a campaign that people fill")
     definition = definition_of(campaign)
     told = definition.model_dump(mode="json", exclude_defaults=True)
     content: dict[str, Any] = {"slug": f"{slug}-model", "title": f"{campaign.title} (model)", "kind": "llm"}

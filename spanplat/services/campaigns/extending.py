@@ -251,7 +251,7 @@ def _with_annotators(campaign: Campaign, definition: CampaignDefinition, per_out
     before = definition.annotators.per_output
     if per_output <= before:
         raise Conflict(
-            f"campaign {campaign.slug!r} promises {count_of(before, 'annotator')} per output already; they can only become more"
+            f"campaign {campaign.slug!r} promises {count_of(before, 'annotator')} per output already; the number can only be raised"
         )
     annotators = definition.annotators.model_dump(mode="json") | {"per_output": per_output}
     return define(definition.model_dump(mode="json") | {"annotators": annotators}, campaign.slug)
