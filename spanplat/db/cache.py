@@ -33,7 +33,8 @@ class DatabaseCache(Generic[K, V]):
         value = entries.pop(key, None)
         if value is None:
             value = make()
-        entries[key] = value  # dictionaries keep their order, so the last entry is the one used most recently
+        # Dictionaries keep their order, so the last entry is the one used most recently.
+        entries[key] = value
         # A copy, and `pop` with a default, because another thread may add or remove entries meanwhile.
         for oldest in list(entries)[: -self._capacity] if len(entries) > self._capacity else ():
             entries.pop(oldest, None)

@@ -49,12 +49,12 @@ class WriteQueue:
         """Wait for our turn to write; the turn ends with the block, or with the process."""
         # The file lock belongs to the descriptor, which all threads share: only this lock keeps them apart.
         with self._thread_lock:
-            if sys.platform == "win32":  # one process serves there, so the lock between threads is enough
+            # On Windows one process serves, so the lock between threads is enough.
+            if sys.platform == "win32":
                 yield
                 return
-            if (
-                self._pid != os.getpid()
-            ):  # a lock on a descriptor inherited through fork would be shared with the parent
+            # After a fork the child opens the file again: a lock on an inherited descriptor is shared with the parent.
+            if self._pid != os.getpid():
                 self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
                 self._pid = os.getpid()
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
@@ -121,7 +121,7 @@ class Database:
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Session]:
         """Give a session that may write; commit when the block ends, roll back when it raises."""
-        # The connection first: whoever has the turn to write must not wait for a free connection.
+        # The connection first: a writer that has its turn must not wait for a free connection.
         with (
             self._connect(writes=True) as connection,
             self.write_queue.turn() if self.write_queue else contextlib.nullcontext(),
@@ -172,7 +172,8 @@ class Database:
             def writing() -> Iterator[None]:
                 turn: AbstractContextManager[None] = contextlib.nullcontext()
                 if self.write_queue is not None:
-                    connection.rollback()  # so that the next statement begins a transaction, which takes the write lock
+                    # Ends the reading, so that the next statement begins a transaction, which takes the write lock.
+                    connection.rollback()
                     connection.execution_options(spanplat_begins=True)
                     turn = self.write_queue.turn()
                 with turn:
@@ -180,6 +181,7 @@ class Database:
                         yield
                         connection.commit()
                     except BaseException:
+                        # Before the turn ends: otherwise the next writer would meet this transaction's lock.
                         connection.rollback()
                         raise
 
@@ -222,7 +224,8 @@ def _create_engine(url: str, pool_size: int) -> Engine:
         url,
         pool_size=pool_size,
         max_overflow=pool_size,
-        pool_use_lifo=True,  # the connection used last has the pages in its cache
+        # The connection used last has the pages in its cache.
+        pool_use_lifo=True,
         # The pool gives a connection to one thread at a time, but not always to the thread that opened it.
         connect_args={"timeout": BUSY_TIMEOUT_MS / 1000, "check_same_thread": False},
     )
@@ -250,14 +253,16 @@ def _test_if_idle(connection: Any, entry: ConnectionPoolEntry, _proxy: PoolProxi
 
 
 def _prepare_sqlite(connection: Any, _entry: ConnectionPoolEntry) -> None:
-    connection.isolation_level = None  # the driver must not begin transactions of its own
+    # The driver must not begin transactions of its own; `_begin_sqlite` does.
+    connection.isolation_level = None
     cursor = connection.cursor()
     for pragma in (
         f"busy_timeout = {BUSY_TIMEOUT_MS}",
         "journal_mode = WAL",
         "synchronous = FULL",
         "foreign_keys = ON",  # SQLite ignores foreign keys unless each connection asks for them
-        "cache_size = -32768",  # a negative number is in KiB, not in pages
+        # A negative number is in KiB, not in pages.
+        "cache_size = -32768",
         "temp_store = MEMORY",
     ):
         cursor.execute(f"PRAGMA {pragma}")
@@ -266,7 +271,8 @@ def _prepare_sqlite(connection: Any, _entry: ConnectionPoolEntry) -> None:
 
 
 def _contains_folded(text: str, folded: str) -> bool:
-    return folded in text.casefold()  # SQLite itself folds only the letters of ASCII
+    # SQLite itself folds only the letters of ASCII.
+    return folded in text.casefold()
 
 
 def _begin_sqlite(connection: Connection) -> None:

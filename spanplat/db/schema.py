@@ -102,7 +102,8 @@ def _nothing_cascades(connection: Connection) -> Iterator[None]:
     try:
         yield
     finally:
-        connection.rollback()  # ends a transaction that failed; within one, the pragma would do nothing
+        # Ends a transaction that failed; within one, the pragma would do nothing.
+        connection.rollback()
         driver.execute("PRAGMA foreign_keys = ON")
         driver.close()
 

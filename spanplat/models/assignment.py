@@ -125,6 +125,7 @@ class Assignment(Base):
             sqlite_where=text("status NOT IN ('returned', 'expired', 'rejected') AND repeat = 0"),
             postgresql_where=text("status NOT IN ('returned', 'expired', 'rejected') AND repeat = 0"),
         ),
+        # For the search for lapsed leases, which each claim makes.
         Index("ix_assignment_campaign_status", "campaign_id", "status", "lease_expires_at"),
         # Free seats in the order in which they are taken.
         Index("ix_assignment_in_order", "campaign_id", "status", "slot", "batch_id"),

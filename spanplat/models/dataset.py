@@ -33,6 +33,7 @@ class Example(Base):
     split: Mapped[str]
     key: Mapped[str]
     source: Mapped[Any | None]
+    # Deferred, because it is about as long as the source, and most pages do not need it.
     source_plain: Mapped[str] = mapped_column(default="", server_default="", deferred=True)
     """Texts and numbers of the source, one per line, for the search."""
     dataset: Mapped[Dataset] = relationship()
@@ -88,6 +89,7 @@ class Upload(Base):
     """Original name of the file."""
     path: Mapped[str]
     """Path of the file or unpacked folder, relative to the data folder."""
+    # A file may have more than 2 GiB, where the integers of PostgreSQL end.
     size: Mapped[int] = mapped_column(BigInteger)
     """Size in bytes."""
     user_id: Mapped[int | None] = mapped_column(ForeignKey("user.id", ondelete="SET NULL"))

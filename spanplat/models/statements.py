@@ -52,6 +52,7 @@ def insert_in_order(
         return []
     insert_rows(session, table, rows)
     identifier = cast("Table", table.__table__).c.id
+    # Ids ascend in the order of the rows, and only one process at a time adds rows with this condition.
     newest = session.scalars(select(identifier).where(own).order_by(identifier.desc()).limit(len(rows)))
     return list(newest)[::-1]
 

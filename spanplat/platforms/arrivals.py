@@ -17,7 +17,8 @@ def read_arrival(settings: PlatformSettings, query: Mapping[str, str]) -> Arriva
     InvalidInput
         If the platform's parameters are missing, too long, or hold control characters.
     """
-    signature = settings.signed.parameter if settings.signed else None  # a token is long, and is verified separately
+    # A token is longer than any id, and is verified separately.
+    signature = settings.signed.parameter if settings.signed else None
     query = {name: value for name, value in query.items() if name != signature}
     if any(len(value) > MAX_PARAMETER_LENGTH for value in query.values()):
         raise InvalidInput(f"a parameter of the link is longer than {MAX_PARAMETER_LENGTH} characters")

@@ -42,7 +42,8 @@ class MTurk(Platform):
         """Return the form that submits the work; without consent nothing is submitted, and the worker returns the task."""
         del completion_url
         host = _submit_host(parameters.get("turkSubmitTo", ""))
-        if host is None:  # without an address of MTurk there is nowhere to post, so the page only shows the code
+        # Without an address of MTurk there is nowhere to post, so the page only shows the code.
+        if host is None:
             return Departure(code)
         if outcome == "no_consent":
             return Departure()
@@ -72,7 +73,8 @@ def _submit_host(submit_to: str) -> str | None:
     """Return the host of MTurk's submission address; None for any other, because the link's parameters can be forged."""
     try:
         parts = urlsplit(submit_to)
-    except ValueError:  # not an address at all
+    # Not an address at all.
+    except ValueError:
         return None
     # `netloc` and not `hostname`: a port or a user name in front would make another address of an allowed host.
     return parts.netloc if parts.scheme == "https" and parts.netloc in _SUBMIT_HOSTS else None

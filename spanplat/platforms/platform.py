@@ -112,6 +112,7 @@ class Platform:
                 f"the link does not say who you are: it has no {names.person}. "
                 "Please go back to the study's page and open it from there"
             )
+        # A pool may send no session. Then each person has one visit to a study.
         session = query.get(names.session, "").strip() or person
         kept = (names.person, names.study, names.session, *self.also_kept)
         # With the person, because a researcher's own pool may give everybody the same session. As JSON, so that no separator inside

@@ -53,7 +53,9 @@ STUDIES = Source(
     _READ,
 )
 MINIMUM_HOURLY = {"£": 6.0, "$": 8.0}
+"""Smallest pay per hour by currency (source: `PAY`)."""
 RECOMMENDED_HOURLY = {"£": 9.0, "$": 12.0}
+"""Recommended pay per hour by currency (source: `PAY`)."""
 _MONEY = re.compile(r"([£$€])\s*(\d+(?:[.,]\d+)?)")
 
 
@@ -81,6 +83,7 @@ class Money:
 
 def read_money(text: str) -> Money | None:
     """Parse an amount such as ``£2.40``; return None if there is none."""
+    # A comma counts as a decimal sign, as in £2,40.
     found = _MONEY.search(text)
     return Money(found[1], float(found[2].replace(",", "."))) if found else None
 
@@ -111,7 +114,8 @@ def _pay(definition: CampaignDefinition) -> Iterator[Finding]:
     if hourly is None:
         message = "say what a batch pays and how long it takes, so that the pay per hour can be checked and shown"
         yield Finding("pay-known", "advise", "platform.reward", message, MEDIAN_PAY)
-    elif hourly.currency in MINIMUM_HOURLY:  # no minimum is stated here for other currencies
+    # Only for these currencies is a minimum known here.
+    elif hourly.currency in MINIMUM_HOURLY:
         shown, least = f"{hourly.currency}{hourly.amount:.2f}", MINIMUM_HOURLY[hourly.currency]
         advised = RECOMMENDED_HOURLY[hourly.currency]
         if hourly.amount < least:
@@ -177,7 +181,7 @@ def _consent(definition: CampaignDefinition) -> Iterator[Finding]:
     missed = topics_missed(definition.consent.text, definition.language)
     if missed is None:
         told = "; ".join(TOPICS.values())
-        message = f"words of {definition.language!r} are not known here: read the consent yourself and make sure that it says {told}"
+        message = f"the search for missing topics does not know {definition.language!r}: check yourself that the consent says {told}"
         yield Finding("consent-unread", "advise", "consent.text", message, CONSENT)
         return
     for topic in missed:

@@ -47,10 +47,12 @@ def require_signature(settings: SignedLinks, query: Mapping[str, str], arrival: 
         claims = jwt.decode(
             token,
             _key_of(settings, token),
-            algorithms=[ALGORITHM],  # never the token's own choice, which could be "none" or a weaker algorithm
+            # Never the token's own choice, which could be "none" or a weaker algorithm.
+            algorithms=[ALGORITHM],
             audience=settings.audience,
             leeway=LEEWAY,
-            options={"require": ["exp", "aud"]},  # PyJWT checks claims that are there; these must be there
+            # PyJWT checks only claims that are present, so these must be present.
+            options={"require": ["exp", "aud"]},
         )
     except jwt.ExpiredSignatureError as error:
         raise NotAllowed(

@@ -114,7 +114,8 @@ def _ceiling_reached(session: Session, row: CampaignProgress) -> float | None:
         return None
     try:
         return settings.max_cost if stops_at_ceiling(session, campaign) else None
-    except (InvalidInput, Conflict):  # the campaign cannot be run as it is; its page says why
+    # The campaign cannot be run as it is. Its page says why.
+    except (InvalidInput, Conflict):
         return None
 
 
@@ -129,7 +130,8 @@ def _studies_at_ceiling(session: Session, rows: Sequence[CampaignProgress]) -> I
         was_run = any(row.cost is not None for row in own)
         if not was_run or any(row.is_running or row.has_failed for row in own):
             continue
-        with suppress(InvalidInput, Conflict):  # a variant cannot be run as it is; its page says why
+        # These errors mean that a variant cannot be run as it is. Its page says why.
+        with suppress(InvalidInput, Conflict):
             if study_stops_at_ceiling(session, study):
                 yield SpentMoney("study", study.slug, study.title, definition.max_cost)
 
@@ -159,6 +161,7 @@ def _silent_work(session: Session, rows: Iterable[CampaignProgress], now: dateti
     found: dict[tuple[WorkKind, str], list[Job]] = {}
     for job in silent:
         kind = _KINDS.get(job.kind, "computation")
+        # The payload of a run has the slug under the name of its kind; imports and computations have no such entry.
         slug = str(job.payload.get(kind, ""))
         found.setdefault((kind, slug), []).append(job)
     return [

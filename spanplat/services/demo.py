@@ -52,6 +52,7 @@ def load_demo(database: Database) -> DemoReport:
         source = parse_yaml((folder / name).read_text("utf-8"), name=name)
         with database.reading() as session:
             known = session.scalar(select(Campaign).where(Campaign.slug == slug))
+            # A half-made campaign is left by a process that was killed; it is created again.
             plan = check_definition(session, source) if known is None or known.is_half_made else None
         if plan is not None:
             known = store_campaign(database, plan)

@@ -96,8 +96,10 @@ class Performer:
             with contextlib.suppress(jobs.JobLost), self._database.transaction() as session:
                 jobs.postpone(session, job_id, self._worker)
             logger.info("job %d waits: %s", job.id, job.key)
-        except WorkerStopping:  # the row is still claimed; `run_worker` releases all rows of this worker
+        # The row is still claimed. `run_worker` releases all rows of this worker.
+        except WorkerStopping:
             logger.info("job %d goes back to the queue, the worker stops: %s", job.id, job.key)
+        # Before SpanplatError, of which it is a subclass: a lost job has not failed.
         except jobs.JobLost:
             logger.info("job %d was cancelled or taken over: %s", job.id, job.key)
         except SpanplatError as error:
@@ -117,7 +119,7 @@ class Performer:
         handler = self._handlers.get(kind)
         if handler is None:
             raise SpanplatError(
-                f"this worker does not know jobs of kind {kind!r}; it may be older than what asked for it"
+                f"this worker does not know jobs of kind {kind!r}; its version may be older than that of the server"
             )
         return handler
 
@@ -147,7 +149,8 @@ class Performer:
                 except jobs.JobLost:
                     lost.set()
                     return
-                except (SpanplatError, OperationalError) as error:  # the database may be back before the next beat
+                # The database may be back before the next beat.
+                except (SpanplatError, OperationalError) as error:
                     logger.warning("no heartbeat for job %d: %s", job_id, error)
 
         thread = threading.Thread(target=beat, name=f"heartbeat-{job_id}", daemon=True)

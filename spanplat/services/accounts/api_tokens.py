@@ -73,7 +73,8 @@ def revoke_token(session: Session, user_id: int, token_id: int) -> None:
         If the user has no such token.
     """
     token = session.get(ApiToken, token_id)
-    if token is None or token.user_id != user_id:  # the same answer for tokens of others, so that ids reveal nothing
+    # The same answer for tokens of others, so that ids reveal nothing.
+    if token is None or token.user_id != user_id:
         raise NotFound(f"you have no token number {token_id}")
     if token.revoked_at is None:
         token.revoked_at = datetime.now(UTC)

@@ -78,6 +78,7 @@ def list_events(
     if thing:
         wanted = wanted.where(Event.verb.startswith(f"{thing}.", autoescape=True))
     if before is not None:
+        # By id and not by offset: lines added meanwhile must not shift the pages.
         wanted = wanted.where(Event.id < before)
     events = list(session.scalars(wanted))
     names = actor_names(session, [event.actor for event in events])

@@ -45,6 +45,7 @@ def invite(session: Session, email: str, role: Role | str) -> tuple[Invitation, 
     if find_user_by_address(session, address) is not None:
         raise Conflict(f"{address} has an account already; change its role instead")
     now = datetime.now(UTC)
+    # The older link may name another role, and must not create the account with it.
     session.execute(update(Invitation).where(Invitation.email == address, *_open(now)).values(revoked_at=now))
     token = secrets.token_urlsafe(24)
     invitation = Invitation(email=address, role=role, token_sha256=_digest(token), expires_at=now + VALID_FOR)
@@ -93,9 +94,9 @@ def find_invitation(session: Session, token: str) -> Invitation:
     if invitation.accepted_at is not None:
         raise Gone("this invitation has been accepted; sign in with the password chosen then")
     if invitation.revoked_at is not None:
-        raise Gone("this invitation was withdrawn; ask who sent it for a new one")
+        raise Gone("this invitation was withdrawn; ask the person who sent it for a new one")
     if invitation.expires_at <= datetime.now(UTC):
-        raise Gone(f"this invitation was good for {VALID_FOR.days} days; ask who sent it for a new one")
+        raise Gone(f"this invitation was valid for {VALID_FOR.days} days; ask the person who sent it for a new one")
     return invitation
 
 

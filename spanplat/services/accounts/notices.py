@@ -44,6 +44,7 @@ def note_sign_in(session: Session, user: User) -> tuple[int, int]:
     newest = (
         select(Event.id).where(Event.verb == SIGNED_IN, Event.subject == user.email).order_by(Event.id.desc()).limit(1)
     )
+    # Read before the new line is added; afterwards the same query finds the new one.
     before = session.scalar(newest)
     log_event(session, SIGNED_IN, user.email)
     session.flush()

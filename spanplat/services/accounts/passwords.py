@@ -21,6 +21,7 @@ LEAST_STRENGTH = 3
 
 _JUDGED = 32
 """Number of characters that are scored; more characters cannot make a password weaker, and would only cost the server time."""
+# The defaults of argon2-cffi are the second recommendation of RFC 9106: Argon2id, 64 MiB of memory, three passes.
 _HASHER = PasswordHasher()
 
 
@@ -62,6 +63,7 @@ def is_right_password(password: str, stored: str | None) -> bool:
     # Hashing a very long password would keep the server busy. One character more than the maximum is kept, so that a password that is
     # too long never equals a stored one.
     try:
+        # An unknown address is compared with a hash that nothing matches, so that the time does not give it away.
         _HASHER.verify(stored or _nobodys_hash(), password[: LONGEST_PASSWORD + 1])
     except VerifyMismatchError:
         return False

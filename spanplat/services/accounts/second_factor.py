@@ -66,6 +66,7 @@ def begin_enrolment(session: Session, user_id: int, password: str) -> None:
         raise Conflict("the second factor is on already; turn it off before you set it up again")
     if factor is not None:
         session.delete(factor)
+        # SQLAlchemy inserts before it deletes, and a user can have only one key.
         session.flush()
     session.add(SecondFactor(user_id=user.id, secret=pyotp.random_base32()))
     session.flush()
@@ -113,12 +114,13 @@ def confirm_enrolment(
     """
     factor = _factor(session, user_id)
     if factor is None or factor.confirmed_at is not None:
-        raise Conflict("nothing waits to be confirmed; begin with setting the second factor up")
+        raise Conflict("there is no key to confirm; begin with setting up the second factor")
     if not _take_app_code(session, factor, _plain(code), at):
         raise InvalidInput("this is not the code that the app shows now; check that the clock of its phone is right")
     factor.confirmed_at = at or datetime.now(UTC)
     user = find_user(session, user_id)
-    begin_new_epoch(session, user)  # older sessions were opened without the second factor
+    # Older sessions were opened without the second factor.
+    begin_new_epoch(session, user)
     log_event(session, "user.second_factor_on", user.email)
     return user, _new_recovery_codes(session, user_id)
 
@@ -213,6 +215,7 @@ def _factor(session: Session, user_id: int) -> SecondFactor | None:
 def _take_app_code(session: Session, factor: SecondFactor, code: str, at: datetime | None) -> bool:
     app = pyotp.TOTP(factor.secret, interval=STEP_SECONDS)
     now = int((at or datetime.now(UTC)).timestamp()) // STEP_SECONDS
+    # `strings_equal` takes the same time for every wrong code.
     right = [
         step for step in range(now - TOLERANCE, now + TOLERANCE + 1) if strings_equal(app.generate_otp(step), code)
     ]

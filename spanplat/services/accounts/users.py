@@ -145,7 +145,8 @@ def deactivate(session: Session, user_id: int) -> User:
     if user.deactivated_at is None:
         _require_another_admin(session, user)
         user.deactivated_at = datetime.now(UTC)
-        user.session_epoch = _new_epoch()  # ends the sessions; `find_token` refuses the tokens of closed accounts
+        # This ends the sessions. `find_token` refuses the tokens of closed accounts.
+        user.session_epoch = _new_epoch()
         log_event(session, "user.deactivated", user.email)
         session.flush()
     return user
@@ -155,6 +156,7 @@ def reactivate(session: Session, user_id: int) -> User:
     """Reopen a closed account with its old password."""
     user = find_user(session, user_id)
     if user.deactivated_at is not None:
+        # No old session comes back with the account: closing it began a new epoch.
         user.deactivated_at = None
         log_event(session, "user.reactivated", user.email)
         session.flush()
@@ -224,7 +226,7 @@ def _require_another_admin(session: Session, user: User) -> None:
     active = User.role == Role.ADMIN, User.deactivated_at.is_(None), User.id != user.id
     others = session.scalar(select(func.count()).select_from(User).where(*active))
     if not others:
-        raise Conflict(f"{user.email} is the only administrator; make somebody else one first")
+        raise Conflict(f"{user.email} is the only administrator; make another user an administrator first")
 
 
 def _set_password(session: Session, user: User, password: str) -> None:

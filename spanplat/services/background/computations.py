@@ -168,6 +168,7 @@ def work_on(
     # The payload was stored as JSON. Validation restores the nested dataclasses and tuples of the options.
     options = TypeAdapter(kind.options).validate_python(payload["options"])
     campaigns: Sequence[str] = payload["campaigns"]
+    # The monotonic clock may begin at any value; with this one, the first report is always stored.
     last = float("-inf")
 
     def report_now_and_then(done: int, total: int | None) -> None:

@@ -93,6 +93,7 @@ def claim(session: Session, job_id: int, worker: str) -> Job | None:
     job = find_job(session, job_id)
     # The session may hold the row as it was before the UPDATE.
     session.refresh(job)
+    # Claims are counted, not failures: a worker that was killed could not record anything.
     if job.attempts > MOST_ATTEMPTS:
         fail(session, job_id, worker, f"given up: {MOST_ATTEMPTS} workers stopped while they did this; see their logs")
         return None

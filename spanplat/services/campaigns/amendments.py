@@ -150,6 +150,7 @@ def put_in_force(session: Session, campaign: Campaign, definition: CampaignDefin
                 note="",
             )
         )
+    # The caller holds the lock on the row, so no other amendment can take the same number.
     campaign.amendment += 1
     campaign.title = definition.title
     campaign.definition = definition.model_dump(mode="json")
@@ -228,6 +229,7 @@ def _propose(campaign: Campaign, source: DefinitionSource) -> Proposal:
             f"clone it to change something: spanplat campaign clone {slug} NEW"
         )
     before, after = definition_of(campaign), validate_definition(source)
+    # Defaults are filled in on both sides, so leaving out a field that has its default is no change.
     changes = changes_between(before, after)
     if not changes:
         raise Conflict(f"the definition is the one in force in campaign {slug!r}; nothing was changed")
@@ -268,6 +270,7 @@ def _differences(before: Any, after: Any, path: PathInFile) -> Iterator[PathInFi
     if isinstance(before, dict) and isinstance(after, dict):
         for key in dict.fromkeys([*before, *after]):
             yield from _differences(before.get(key), after.get(key), (*path, key))
+    # Entries of lists of different lengths cannot be matched by position, so such a list counts as changed as a whole.
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for position, (one, other) in enumerate(zip(before, after, strict=True)):
             yield from _differences(one, other, (*path, position))

@@ -98,6 +98,7 @@ def _apart(items: Sequence[PlannedItem], settings: BatchSettings) -> list[tuple[
     The number of batches is proportional to the size of the part, but at least one. The largest part absorbs rounding errors.
     """
     parts: dict[Hashable, list[PlannedItem]] = defaultdict(list)
+    # To balance over length means to mix the lengths in each batch, which is the opposite of separating them.
     if not settings.lengths or "length" in settings.balance:
         parts[0] = list(items)
     else:
@@ -119,6 +120,7 @@ def _draw(
 
 
 def _partition(items: Sequence[PlannedItem], settings: BatchSettings, rng: random.Random) -> list[list[PlannedItem]]:
+    # One empty batch, because a qualification may consist of gold items only.
     if settings.regular == 0 or not items:
         return [[]]
     ordered = _balanced(items, settings, rng)
@@ -163,6 +165,7 @@ def _balanced(items: Sequence[PlannedItem], settings: BatchSettings, rng: random
 
 def _supply(checks: Sequence[PlannedItem], rng: random.Random) -> "cycle[PlannedItem]":
     """Yield the checks in turn, so that each is used about equally often and none comes twice in a batch."""
+    # A batch never has the same check twice, because a definition may not ask for more checks in a batch than exist.
     return cycle(rng.sample(checks, len(checks)))
 
 
@@ -182,5 +185,6 @@ def _mix(
             places = sorted(fixed.sample(range(total), len(checks)))
     mixed = list(items)
     for place, check in zip(places, checks, strict=True):
-        mixed.insert(place, check)  # in rising order, so that later insertions do not shift earlier ones
+        # In rising order, so that later insertions do not shift earlier ones.
+        mixed.insert(place, check)
     return mixed

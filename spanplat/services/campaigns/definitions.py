@@ -13,6 +13,7 @@ from spanplat.schemas.definition import CampaignDefinition
 MOST_KEPT = 512
 
 _definitions: dict[str, CampaignDefinition] = {}
+# One cache for each database, because ids differ between databases. Definitions contain no ids.
 _category_ids: DatabaseCache[tuple[int, str], Mapping[str, int]] = DatabaseCache(MOST_KEPT)
 
 
@@ -27,7 +28,8 @@ def parsed_definition(sha256: str, load: Callable[[], dict[str, Any]]) -> Campai
     if definition is None:
         definition = CampaignDefinition.model_validate(load())
         if len(_definitions) >= MOST_KEPT:
-            _definitions.clear()  # simpler than removing the least recently used, and rare
+            # Simpler than removing the least recently used, and rare.
+            _definitions.clear()
         _definitions[sha256] = definition
     return definition
 

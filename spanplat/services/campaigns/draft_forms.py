@@ -93,8 +93,9 @@ def has_same_rows(text: str, step: str, typed: Mapping[str, str]) -> bool:
 
 
 def _take_over(yaml_text: YamlText, leaf: FormNode, typed: Mapping[str, str], bad: dict[str, str]) -> None:
+    # The page was loaded before the text had this field. A missing checkbox is different: it was not ticked.
     if leaf.kind != "checkbox" and leaf.name not in typed:
-        return  # the page was loaded before the text had this field
+        return
     try:
         value = value_of(leaf, typed.get(leaf.name))
     except BadValue as error:
@@ -110,6 +111,7 @@ def _perform(yaml_text: YamlText, step: str, act: str) -> None:
     verb, _colon, rest = act.partition(":")
     name, _colon, variant = rest.partition(":")
     path = _path(name)
+    # The action comes from the browser, so it can name any field.
     if path[0] not in STEPS[step]:
         raise InvalidInput(f"the step {step!r} has no field {name!r}")
     match verb:
@@ -126,7 +128,7 @@ def _perform(yaml_text: YamlText, step: str, act: str) -> None:
         case "colour":
             _colour(yaml_text, variant)
         case _:
-            raise InvalidInput(f"a form cannot be told to {verb!r}")
+            raise InvalidInput(f"a form has no action {verb!r}")
 
 
 def _colour(yaml_text: YamlText, palette: str) -> None:

@@ -40,7 +40,8 @@ def list_starters() -> dict[str, str]:
     return {file.stem: _starter_title(file.stem) for file in sorted((paths.CAMPAIGNS / "starters").glob("*.yaml"))}
 
 
-@cache  # shipped files do not change while the process runs
+# Shipped files do not change while the process runs.
+@cache
 def _starter_title(name: str) -> str:
     text = (paths.CAMPAIGNS / "starters" / f"{name}.yaml").read_text("utf-8")
     return str(YamlText(text).content.get("title", name))
@@ -89,14 +90,16 @@ def model_text(session: Session, slug: str) -> str:
     """
     campaign = find_campaign(session, slug)
     if campaign.kind not in ("human", "qualification"):
-        raise InvalidInput(f"nobody was instructed in campaign {slug!r}; choose one that people fill")
+        raise InvalidInput(f"campaign {slug!r} has no instructions for people; choose a campaign that people fill")
     definition = definition_of(campaign)
     told = definition.model_dump(mode="json", exclude_defaults=True)
     content: dict[str, Any] = {"slug": f"{slug}-model", "title": f"{campaign.title} (model)", "kind": "llm"}
     content |= {name: told[name] for name in _SHARED_WITH_MODELS if name in told}
     for question in content.get("questions", ()):
+        # Wordings belong to groups, and only people have groups.
         question.pop("wording", None)
     for name in ("suggestions", "suggestions_from"):
+        # Only people decide on suggestions.
         content.get("spans", {}).pop(name, None)
     provider = LANGUAGE_MODELS[0].name
     if asked_questions(definition.questions):
@@ -142,7 +145,7 @@ def find_draft(session: Session, token: str) -> Draft:
     """
     draft = session.scalar(select(Draft).where(Draft.token == token))
     if draft is None:
-        raise NotFound("there is no such draft; it may have been thrown away")
+        raise NotFound("there is no such draft; it may have been deleted")
     return draft
 
 
@@ -218,6 +221,7 @@ def drop_draft(session: Session, token: str) -> None:
 def check_texts(session: Session, text: str) -> dict[int, str]:
     """Return the texts to which the checks of a draft refer, by position of the check; texts that do not exist are left out."""
     content = YamlText(text).content
+    # A draft may be incomplete or wrong anywhere, so nothing is taken for granted about the types of its values.
     data, checks = content.get("data"), content.get("checks")
     dataset = data.get("dataset") if isinstance(data, dict) else None
     named = {
@@ -265,4 +269,5 @@ def make_campaign(database: Database, token: str) -> Campaign:
 def _fitting(text: str) -> str:
     if len(text) > LONGEST_TEXT:
         raise InvalidInput(f"the definition has {len(text):,} characters; at most {LONGEST_TEXT:,} are taken")
-    return text.replace("\r\n", "\n")  # browsers send the line breaks of a text area as CRLF
+    # Browsers send the line breaks of a text area as CRLF.
+    return text.replace("\r\n", "\n")

@@ -67,7 +67,8 @@ def _chunk(session: Session, subject: tuple[str, str], ids: Sequence[int]) -> It
         )
         for identifier in ids
     )
-    session.expunge_all()  # otherwise the session would keep the objects of all chunks in memory
+    # Otherwise the session would keep the objects of all chunks in memory.
+    session.expunge_all()
 
 
 def _record(subject: tuple[str, str], annotation: Annotation, check: CheckRecord | None) -> AnnotationRecord:

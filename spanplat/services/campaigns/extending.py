@@ -178,6 +178,7 @@ def extend(database: Database, plan: ExtensionPlan) -> Extension:
             definition = definition_of(campaign)
             if definition != added.plan.definition:
                 put_in_force(session, campaign, added.plan.definition, "more outputs")
+            # These are all rows of the hidden campaign. Positions and outputs of items refer to them, and move along.
             for table in (Item, Batch, Assignment):
                 session.execute(update(table).where(table.campaign_id == hidden_id).values(campaign_id=campaign.id))
             session.execute(delete(Campaign).where(Campaign.id == hidden_id))
@@ -207,6 +208,7 @@ def _with_outputs(session: Session, plan: ExtensionPlan, definition: CampaignDef
         raise Conflict(
             f"campaign {campaign.slug!r} has {count_of(len(known), 'output')} already, of at most {data.limit}; raise the limit"
         )
+    # The limit is for all outputs, so only the rest of it is left for new ones.
     work = plan_work(session, changed, data.model_copy(update={"limit": left}), without=known)
     regular = [[output.id for output in item.outputs] for item in work.items if item.role == ItemRole.REGULAR]
     fresh = {output for outputs in regular for output in outputs}
@@ -237,8 +239,9 @@ def _find_filled_by_people(session: Session, slug: str, *, locks: bool = False) 
         raise Conflict(f"campaign {slug!r} is not filled by people who follow a link, so it cannot be extended")
     if not locks:
         return campaign
-    # Two extensions at once would count the same seats and start from the same definition, so the second waits here. The lock is not a
-    # plain FOR UPDATE: whoever reopens a seat holds a seat's row and needs a shared lock on the campaign's row, and would deadlock.
+    # Two extensions at once would count the same seats and start from the same definition, so the second waits here.
+    # Not a plain FOR UPDATE, which could deadlock: a request that reopens a seat holds the seat's row and needs a
+    # shared lock on the campaign's row.
     locked = select(Campaign).where(Campaign.id == campaign.id).with_for_update(key_share=True)
     return session.scalars(locked.execution_options(populate_existing=True)).one()
 
@@ -248,7 +251,7 @@ def _with_annotators(campaign: Campaign, definition: CampaignDefinition, per_out
     before = definition.annotators.per_output
     if per_output <= before:
         raise Conflict(
-            f"campaign {campaign.slug!r} promises {count_of(before, 'annotator')} per output already; they can only become more"
+            f"campaign {campaign.slug!r} promises {count_of(before, 'annotator')} per output already; the number can only be raised"
         )
     annotators = definition.annotators.model_dump(mode="json") | {"per_output": per_output}
     return define(definition.model_dump(mode="json") | {"annotators": annotators}, campaign.slug)
@@ -286,6 +289,7 @@ def _seats_by_batch(session: Session, campaign: Campaign, *, locks: bool) -> dic
         *session.execute(current.where(~Assignment.extra)),
         *session.execute(beyond.with_for_update() if locks else beyond),
     ]
+    # The two queries together have no order. Extra seats become regular ones in the order of their slots.
     for _slot, batch_id, seat_id, group, extra in sorted(found, key=lambda row: row.slot):
         seats[batch_id].append(_Seat(seat_id, group, extra))
     return seats

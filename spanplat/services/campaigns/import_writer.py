@@ -163,12 +163,15 @@ class CampaignWriter:
             return "its category is not one of the campaign's"
         if isinstance(received, SpanRecord):
             span = received.marked(category)
-            if span.side == "source":  # the writer has the texts of outputs only, so these offsets stay as received
+            # The writer has the texts of outputs only, so these offsets stay as received.
+            if span.side == "source":
                 return span
             resolved = resolve_span(text, span.text, span.start)
+            # An omission mark quotes nothing, so there is no place to look for.
             is_omission = not span.text and span.start == span.end
         else:
             resolved = resolve_span(text, received.text, received.start)
+            # The received offsets stay, even if the text is elsewhere: published figures were computed with them.
             if received.start is not None and received.start >= 0:
                 start, end = received.start, received.start + len(received.text)
             elif isinstance(resolved, ResolvedPlace):
@@ -258,6 +261,7 @@ class CampaignWriter:
             session.add(batch)
             session.flush()
             self._batches[incoming.owner] = batch.id, {}
+            # An annotator with work that is left out has two owners, and is counted once.
             self.report.annotators = len({owner.partition("\n")[0] for owner in self._batches})
         assignment = Assignment(
             campaign_id=self.campaign_id,

@@ -165,6 +165,7 @@ def remove_interrupted(database: Database, slug: str) -> bool:
         while True:
             with database.transaction() as session:
                 ids = session.scalars(rows).all()
+                # Results of checks have no campaign of their own; they go with their seats.
                 if table is Assignment:
                     session.execute(delete(CheckResult).where(CheckResult.assignment_id.in_(ids)))
                 session.execute(delete(table).where(table.id.in_(ids)))
@@ -198,7 +199,7 @@ def suggest_renames(
         else:
             total = sum(missing[key] for key in mine)
             suggestions.append(
-                f"{total} annotate outputs of {system} that were not given; name their folder with --outputs"
+                f"{total} are about outputs of {system} that were not imported; name their folder with --outputs"
             )
     return suggestions
 
@@ -214,6 +215,7 @@ def _digest(source: ImportSource) -> str:
     digest = hashlib.sha256()
     for path in source.files:
         with path.open("rb") as file:
+            # In blocks, because a file may be larger than the memory.
             while block := file.read(1 << 20):
                 digest.update(block)
     return digest.hexdigest()
@@ -311,7 +313,8 @@ def _finish(database: Database, campaign_id: int, report: ImportReport) -> None:
     """Make the campaign visible and store its report."""
     with database.transaction() as session:
         campaign = session.get_one(Campaign, campaign_id)
-        campaign.status = CampaignStatus.CLOSED  # nobody annotates in an imported campaign
+        # Nobody annotates in an imported campaign.
+        campaign.status = CampaignStatus.CLOSED
         campaign.imported_from = (campaign.imported_from or {}) | {"report": report.as_dict()}
         log_event(session, "campaign.imported", campaign.slug, sha256=campaign.imported_from["sha256"])
 

@@ -108,6 +108,7 @@ def hidden_campaign(database: Database, definition: CampaignDefinition, slug: st
     Conflict
         If the name is taken, or another process creates a hidden campaign of this name at the same time.
     """
+    # The rest of an attempt that was killed. If another process is still at it, its next transaction gets a conflict.
     _remove_half_made(database, Campaign.slug == slug)
     with database.transaction() as session:
         if session.scalar(select(Campaign.id).where(Campaign.slug == slug)) is not None:
@@ -121,6 +122,7 @@ def hidden_campaign(database: Database, definition: CampaignDefinition, slug: st
             yield session
 
     with contextlib.ExitStack() as on_failure:
+        # By id and not by name: when this fails, another process may be creating a campaign of the same name.
         on_failure.callback(_remove_half_made, database, Campaign.id == campaign.id)
         yield campaign.id, writing
         on_failure.pop_all()
@@ -173,5 +175,5 @@ def _lock_half_made(session: Session, campaign_id: int, slug: str) -> None:
     there = select(Campaign.id).where(Campaign.id == campaign_id, Campaign.status == CampaignStatus.IMPORTING)
     if session.scalar(there.with_for_update(read=True)) is None:
         raise Conflict(
-            f"somebody else creates {slug!r} too, or it took too long; look whether it is there, or try again"
+            f"somebody else creates {slug!r} too, or it took too long; check whether it exists, or try again"
         )

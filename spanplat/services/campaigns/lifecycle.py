@@ -234,6 +234,7 @@ def require_may_become(campaign: Campaign, status: CampaignStatus) -> None:
     Conflict
         If it cannot change from its present status to the new one, or the platform's rules do not allow opening it.
     """
+    # Tested first, because an imported campaign is closed, and a closed campaign could be opened.
     if campaign.kind == "external":
         raise Conflict(
             f"campaign {campaign.slug!r} was imported; nobody annotates in it, so it cannot be opened, paused or closed"
@@ -279,6 +280,7 @@ def _store_items(session: Session, campaign_id: int, kind: str, plans: Sequence[
     rows = [
         {
             "campaign_id": campaign_id,
+            # The item of a check shows one output, also in a campaign about pairs, aspects or spans.
             "kind": kind if plan.role == ItemRole.REGULAR else "output",
             "aspect": plan.aspect,
         }

@@ -183,7 +183,8 @@ def plan_work(
     )
     groups = [group.key for group in definition.groups]
     seats = plan_seats(len(batches), definition.annotators, groups, definition.batches.seed)
-    if definition.model is not None:  # a model takes each batch once per repeat, whatever the settings for people say
+    # A model takes each batch once per repeat, whatever the settings for people say.
+    if definition.model is not None:
         seats = [[None] * definition.model.repeats for _ in batches]
     return CampaignPlan(definition, items, batches, seats)
 
@@ -193,7 +194,8 @@ def planned_items(
 ) -> list[PlannedItem]:
     """Return the items with the features over which the definition balances batches, and with lengths if these separate batches."""
     settings = definition.batches
-    if not settings.balance and not settings.lengths:  # no need to read sources and texts
+    # The common case, in which no sources and texts need be read.
+    if not settings.balance and not settings.lengths:
         return [PlannedItem(number, item.role, item.check) for number, item in enumerate(items)]
     lengths = lengths_of(session, data.dataset) if settings.lengths else {}
     names = [name for name in settings.balance if name.startswith("source.")]
@@ -331,8 +333,10 @@ def _plan_judgements(
         .join(Span.annotation)
         .join(Annotation.assignment)
         .join(Campaign, Campaign.id == Assignment.campaign_id)
+        # Only the output in which the span was marked: an item may have several.
         .join(ItemOutput, (ItemOutput.item_id == Annotation.item_id) & (ItemOutput.position == Span.output_position))
         .where(Campaign.slug == definition.item.spans_from, Annotation.status == "complete")
+        # A fixed order, because the batches depend on it as well as on the seed.
         .order_by(Span.id)
     )
     items = [ItemPlan((by_id[output_id],), judged_span_id=span_id) for span_id, output_id in rows if output_id in by_id]

@@ -104,10 +104,12 @@ class CampaignProgress:
         """
         reasons = {
             "failed": self.has_failed,
+            # A run that is under way asks about these items again.
             "given_up": self.given_up > 0 and self.campaign.status == CampaignStatus.OPEN and not self.is_running,
             "checks": self.checked >= ENOUGH_CHECKS and 2 * self.passed < self.checked,
             "unopened": self.campaign.status == CampaignStatus.DRAFT,
             "unplaced": self.unplaced > 0,
+            # A model campaign lets nobody in, so it need not be closed.
             "finished": self.is_finished
             and self.campaign.status == CampaignStatus.OPEN
             and self.campaign.kind != "llm",
@@ -241,6 +243,7 @@ def list_batches(
     wanted = select(Batch.id, Batch.number).where(Batch.campaign_id == campaign.id).order_by(Batch.number)
     wanted = wanted.offset(offset).limit(limit)
     numbers = dict(session.execute(wanted).all())
+    # A subquery, because a list of all ids could have too many parameters.
     mine = wanted.with_only_columns(Batch.id).scalar_subquery()
     items = dict(
         session.execute(
@@ -346,7 +349,8 @@ def _completed(group: InstrumentedAttribute[int]) -> Select[int, int, datetime |
             Annotation.status == "complete",
             Annotation.late.is_(False),
             Assignment.status.in_(COUNTED),
-            Assignment.extra.is_(False),  # extra seats were not promised, and would push progress above 100 %
+            # Extra seats were not promised, and would push progress above 100 %.
+            Assignment.extra.is_(False),
         )
     )
 

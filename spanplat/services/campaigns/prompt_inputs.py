@@ -158,7 +158,8 @@ def draw_examples(
         output = annotation.item.outputs[0].output
         # A worked example on a text that is asked about would give the answer away.
         if output.example_id not in asked and _can_be_said(definition, annotation):
-            by_output.setdefault(output.id, annotation)  # the first annotator's, by the order of the query
+            # The first annotator's, by the order of the query.
+            by_output.setdefault(output.id, annotation)
     if not by_output:
         raise InvalidInput(
             f"campaign {gold.slug!r} has no finished annotation to draw examples from for {definition.slug!r}: all its texts are on "
@@ -189,6 +190,7 @@ def _said_span(definition: CampaignDefinition, stored: Span, text: str) -> tuple
     span = MarkedSpan.from_row(stored, stored.category.key)
     start, end = span.place
     category = definition.find_category(stored.category.name)
+    # The other campaign may have stored the name of a severity or its key. Prompts use names.
     severities = {level.key: level.name for level in definition.severities}
     subcategories = {sub.key: sub.name for sub in category.subcategories} if category else {}
     return start, {

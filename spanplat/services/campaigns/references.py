@@ -17,6 +17,7 @@ def problems_with_names(session: Session, definition: CampaignDefinition) -> Ite
     campaigns = _campaigns_named(definition)
     wanted = {definition.slug, *(slug for _path, slug in campaigns)}
     rows = session.scalars(select(Campaign).where(Campaign.slug.in_(wanted)))
+    # A half-made campaign is removed as soon as its name is used again, so the name is free.
     known = {campaign.slug for campaign in rows if not campaign.is_half_made}
     if definition.slug in known:
         yield DefinitionProblem(("slug",), f"there is a campaign {definition.slug!r} already; choose another slug")
@@ -43,6 +44,7 @@ def _campaigns_named(definition: CampaignDefinition) -> list[tuple[PathInFile, s
         (("qualification_taken",), definition.qualification_taken),
         (("model", "examples_from"), definition.model.examples_from if definition.model else None),
         *(
+            # `campaign#2` names the second annotator of a campaign.
             (("model", "consolidates", position), member.partition("#")[0])
             for position, member in enumerate(definition.model.consolidates if definition.model else [])
         ),

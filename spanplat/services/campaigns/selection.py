@@ -84,6 +84,7 @@ def select_outputs(
         If a dataset, split, system or example does not exist, or nothing is left.
     """
     outputs = chosen = _outputs_of(session, find_dataset(session, selection.dataset).id)
+    # Compared with all outputs, so that a name is unknown only if it is nowhere in the dataset.
     refuse_problems(
         [
             *_unknown("splits", selection.splits, {output.split for output in outputs}),
@@ -108,6 +109,7 @@ def select_outputs(
             f"nothing is left of the {len(outputs)} outputs of {selection.dataset!r}: each split, system, example and length exists, "
             "but no output meets them all; take one of the conditions away",
         )
+    # Before the draw, so that the limit is reached although some outputs are used for checks.
     if without:
         chosen = [output for output in chosen if output.id not in without]
     # Positions are drawn and not outputs, so that the outputs drawn keep their order.

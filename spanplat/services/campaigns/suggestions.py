@@ -43,6 +43,7 @@ from spanplat.services.datasets import chunked
 SUGGESTIONS_AT_ONCE = 500
 """Maximum number of suggestions that one transaction stores or deletes."""
 
+# In the order of the columns that `_suggestible` selects: INSERT … SELECT pairs them by position.
 _COLUMNS = (
     "item_id",
     "number",
@@ -104,6 +105,7 @@ def take_suggestions(database: Database, campaign: Campaign) -> None:
     """
     definition = definition_of(campaign)
     with database.reading() as session:
+        # All are read before the first write, so that no write transaction waits for this query.
         spans = [dict(row._mapping) for row in session.execute(_suggestible(campaign, definition))]
     if not spans:
         raise Conflict(_nothing_to_suggest(campaign, definition))
@@ -139,6 +141,7 @@ def require_suggestions(session: Session, campaign: Campaign) -> None:
 
 def _require_draft(session: Session, campaign: Campaign) -> None:
     """Raise if the campaign is no longer a draft: once it is open, its suggestions must not change."""
+    # With the row locked, an opening waits until this transaction has ended.
     locked = select(Campaign.status).where(Campaign.id == campaign.id).with_for_update()
     if session.scalar(locked) != CampaignStatus.DRAFT:
         raise Conflict(f"campaign {campaign.slug!r} was opened by somebody else in the meantime; look again")
@@ -254,6 +257,7 @@ def _shortcomings(session: Session, campaign: Campaign, definition: CampaignDefi
             )
     placed = select(func.count()).select_from(_suggestible(campaign, definition).subquery())
     lost = sum(count for _, key, count in counts if key in own) - session.scalars(placed).one()
+    # In items of other kinds one span may be suggested several times, so that the two counts cannot be compared.
     if lost > 0 and definition.item.kind == "output":
         yield (
             f"spans of {source!r} that are not suggested, because their quote is not at its place in the text, they are empty in "
@@ -303,6 +307,7 @@ def _suggestible(campaign: Campaign, definition: CampaignDefinition) -> Select[A
     end = func.coalesce(Span.resolved_end, Span.end_offset)
     whole = case((Span.side == "source", SourceText.text), else_=Output.text)
     quote = func.substr(whole, start + 1, end - start)  # SQL counts characters from 1
+    # In the order of the text, and of spans with the same start the longest first.
     order = (ItemOutput.position, Span.side, start, end.desc(), Span.id)
     return (
         select(

@@ -110,7 +110,8 @@ def figures_of(plan: CampaignPlan) -> PlanFigures:
         checks=len(plan.items) - len(regular),
         batches=len(plan.batches),
         seats=seats,
-        people=-(-seats // definition.annotators.max_batches),  # rounded up
+        # Rounded up.
+        people=-(-seats // definition.annotators.max_batches),
         hours=seats * minutes / 60 if minutes is not None else None,
         reward=_times(definition.platform.reward, seats),
     )

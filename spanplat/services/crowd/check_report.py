@@ -115,6 +115,7 @@ def list_screened_out(session: Session, campaign: Campaign) -> list[ScreenedOut]
         select(CheckResult.assignment_id, CheckResult.name)
         .join(Assignment, Assignment.id == CheckResult.assignment_id)
         .where(Assignment.campaign_id == campaign.id, CheckResult.name.in_(names), CheckResult.passed.is_(False))
+        # A check that applies to every item can fail several times on one seat.
         .distinct()
         .order_by(CheckResult.name)
     ):

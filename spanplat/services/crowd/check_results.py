@@ -37,6 +37,7 @@ def store_outcomes(session: Session, assignment_id: int, outcomes: Mapping[int, 
         for item_id, of_item in outcomes.items()
         for outcome in of_item
     ]
+    # SQLAlchemy takes an empty list as one row of defaults.
     if rows:
         session.execute(insert(CheckResult), rows)
 
@@ -45,6 +46,7 @@ def update_exclusion(session: Session, definition: CampaignDefinition, assignmen
     """Exclude the work on a seat from every figure while a check that excludes is failed, and include it again afterwards."""
     names = [check.name for check in definition.checks if check.on_fail == "exclude"]
     if names:
+        # All stored results count, because a save knows only the outcomes of its own item.
         failed = select(CheckResult.id).where(
             CheckResult.assignment_id == assignment_id, CheckResult.name.in_(names), CheckResult.passed.is_(False)
         )

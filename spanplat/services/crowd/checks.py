@@ -12,6 +12,7 @@ from spanplat.schemas.span import MarkedSpan
 from spanplat.services.crowd.golds import SpanScorer, coded_golds
 
 SHORT_STUDY_MINUTES = 5
+"""Duration from which Prolific asks for two failed attention checks, not one, before work may be rejected."""
 GROUNDS_TO_REJECT = frozenset(kind.kind() for kind in CHECK_KINDS if kind.allows_rejection)
 """Kinds of checks whose failure platforms accept as a reason to reject work."""
 DEFAULT_WARNING = user_message(
@@ -62,6 +63,7 @@ def seconds_believed(since: datetime | None, item: Completed, others: Iterable[C
     """
     if since is None:
         return item.seconds
+    # Strictly before, because the others may include the item itself.
     earlier = sum(other.seconds or 0 for other in others if other.at < item.at)
     left = max(0.0, (item.at - since).total_seconds() - earlier)
     return left if item.seconds is None else min(item.seconds, left)

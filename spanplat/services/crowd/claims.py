@@ -79,11 +79,13 @@ def claim_seat(session: Session, participation: Participation, now: datetime) ->
     definition = definition_of(campaign)
     assignment = current_assignment(session, participation)
     if assignment is not None and (
+        # Submitted work stays the answer of its link: a reload of the start link must not begin another batch.
         assignment.status in (*FINISHED, AssignmentStatus.REJECTED) or renew_lease(session, assignment, definition, now)
     ):
         return assignment
     unfinished = _unfinished_seat(session, participation, definition, now)
     if unfinished is not None:
+        # The seat moves to this visit. A page of the earlier visit, still open in another tab, can then no longer save.
         unfinished.participation_id = participation.id
         participation.group = unfinished.group
         session.flush()

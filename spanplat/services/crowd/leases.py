@@ -21,7 +21,8 @@ GRACE = timedelta(seconds=30)
 """Time that a save adds to the lease, so that further saves within this time need not renew it."""
 
 _seat: Final[Table] = Base.metadata.tables["assignment"]
-_RENEW: Final = (  # built once and on the table, because saves run it often
+# Built once and on the table, because saves run it often.
+_RENEW: Final = (
     update(_seat)
     .where(_seat.c.id == bindparam("seat_id"), _seat.c.status == AssignmentStatus.HELD)
     .values(lease_expires_at=bindparam("lease_end"))
@@ -51,6 +52,7 @@ def renew_lease(session: Session, seat: Assignment, definition: CampaignDefiniti
         .values(lease_expires_at=lease_end(definition, now)),
         execution_options={"synchronize_session": False},
     )
+    # If no row changed, another request has changed the seat, and the session still has its old status.
     session.refresh(seat)
     return bool(rows_changed(renewed))
 
@@ -150,7 +152,8 @@ def replace_seat(session: Session, assignment: Assignment) -> bool:
 
 def reopen_seats(session: Session, campaign_id: int, seats: Sequence[Row[int, int, int, str | None, bool]]) -> None:
     """Add a new open row for each seat, unless it is an extra seat: those are not replaced."""
-    promised = [seat for seat in seats if not seat[-1]]  # the last column of `_PLACE` is `extra`
+    # The last column of `_PLACE` is `extra`.
+    promised = [seat for seat in seats if not seat[-1]]
     if promised:
         session.execute(
             insert(Assignment),
@@ -206,6 +209,7 @@ def _give_up_free_place(session: Session, lapsed: Assignment) -> int | None:
         )
         .order_by(Assignment.slot != lapsed.slot, Assignment.slot)
         .limit(1)
+        # A locked seat is being claimed by somebody else at this moment.
         .with_for_update(skip_locked=True)
     )
     return session.scalar(

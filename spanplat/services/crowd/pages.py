@@ -45,6 +45,7 @@ _ITEM = (
         Item.aspect,
         Output.text,
         System.name.label("system"),
+        # All outputs of an item belong to one example, so each row has the same source.
         Example.source,
         Annotation.id.label("annotation_id"),
         Annotation.status,
@@ -177,6 +178,7 @@ def _judged_span(session: Session, item_id: int) -> dict[str, Any] | None:
     if row is None:
         return None
     span = MarkedSpan.from_row(row, row.key)
+    # The resolved place, because the text of an imported span need not be at the received offsets.
     start, end = span.place
     return {
         "start": start,
@@ -204,6 +206,7 @@ _SEAT = (
     .order_by(*LATEST_FIRST)
     .limit(1)
 )
+# With the digest as a condition, so that a definition can never be cached under the digest of another one.
 _DEFINITION = select(Campaign.definition).where(
     Campaign.id == bindparam("campaign"), Campaign.definition_sha256 == bindparam("sha256")
 )
@@ -239,6 +242,7 @@ def find_work_seat(session: Session, token: str) -> WorkSeat:
     # Parsing a definition takes long and its text is large: it is loaded only if no copy with this digest is cached.
     named = {"campaign": row.campaign_id, "sha256": row.definition_sha256}
     definition = parsed_definition(row.definition_sha256, lambda: connection.execute(_DEFINITION, named).scalar_one())
+    # During practice the seat is held already, but its items must not be shown yet.
     if row.id is None or (definition.practice and row.practised_at is None):
         raise NotFound(user_message("no batch was taken with this link yet; open the start link again"))
     return WorkSeat(row.id, row.batch_id, definition)

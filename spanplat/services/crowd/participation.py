@@ -123,7 +123,8 @@ def enter(session: Session, campaign: Campaign, arrival: Arrival, now: datetime)
         If there is no seat, or the campaign is not open.
     """
     participation, is_newcomer = admit(session, campaign, arrival, now)
-    if PERSONAL in participation.parameters:  # a stranger could guess the name and take over the work
+    # A stranger could guess the name and take over the work.
+    if PERSONAL in participation.parameters:
         raise NotAllowed(user_message("this name has a personal link; please use the one that was sent"))
     # Skip the search for earlier seats: a newcomer has none. This keeps the server quick when a whole crowd arrives at once.
     if is_newcomer:
@@ -309,7 +310,8 @@ def way_back(visit: Visit) -> Departure:
     elif visit.stage == Stage.ENDED and visit.participation.ended == "screened_out":
         outcome = "screened_out"
     elif visit.stage == Stage.ENDED and visit.participation.ended in ("no_consent", "withdrawn"):
-        outcome = "no_consent"  # a definition has no code of its own for withdrawing
+        # A definition has no code of its own for withdrawing.
+        outcome = "no_consent"
     else:
         return Departure()
     # A qualification may have codes of its own for passing and failing, in place of the code for completion.
@@ -420,18 +422,21 @@ def admit(session: Session, campaign: Campaign, arrival: Arrival, now: datetime)
     # `add_annotator` returns None if another request added the person just now; that person is no newcomer.
     newcomer = None if known else add_annotator(session, "human", arrival.source, arrival.person)
     annotator = known or newcomer or find_or_add_annotator(session, "human", arrival.source, arrival.person)
+    # If the person is not let in, the error also rolls back the annotator that was just added.
     _require_admission(session, definition_of(campaign), annotator, now)
     fresh = {
         "campaign_id": campaign.id,
         "annotator_id": annotator.id,
-        "token": secrets.token_urlsafe(24),  # whoever knows the token acts as this annotator
+        # Random and long, because the token is the only credential: a request with it acts as this annotator.
+        "token": secrets.token_urlsafe(24),
         "session_key": arrival.session_key,
         "parameters": arrival.parameters,
         "created_at": now,
         **({} if newcomer else _remembered(session, campaign, annotator)),
     }
     added = add_absent(session, Participation, fresh)
-    if added is None:  # a double click sends the same arrival twice at the same time
+    # A double click sends the same arrival twice at the same time.
+    if added is None:
         return Admission(session.scalars(_OF_SESSION, _keys(campaign, arrival)).one(), is_newcomer=False)
     return Admission(added, is_newcomer=newcomer is not None)
 
@@ -458,6 +463,7 @@ def _remembered(session: Session, campaign: Campaign, annotator: Annotator) -> d
     ).first()
     if earlier is None:
         return {}
+    # A check may stop a further try at a qualification without ending the visit, so the seats are asked as well.
     stopped = session.scalar(
         select(Assignment.id)
         .where(Assignment.campaign_id == campaign.id, Assignment.annotator_id == annotator.id, WAS_STOPPED)
@@ -480,6 +486,7 @@ def share_comprehension(session: Session, participation: Participation) -> None:
             Participation.campaign_id == participation.campaign_id,
             Participation.annotator_id == participation.annotator_id,
             Participation.id != participation.id,
+            # Visits that passed or ended have their own result, which stays.
             Participation.comprehension_passed_at.is_(None),
             Participation.ended.is_(None),
         )

@@ -180,6 +180,7 @@ def _person(
         sum(passed for _name, passed in checks),
         failed,
         seat is not None and seat.status in FINISHED and _earns_bonus(definition, seat.outcome, failed),
+        # Only submitted work can be replaced. A seat that was given back or has lapsed shows in the outcome.
         seat is not None and (seat.excluded or (submitted and seat.status in REPLACED)),
         seat is not None and seat.status in FINISHED,
     )

@@ -22,6 +22,7 @@ from spanplat.services.campaigns import definition_of, find_or_add_annotator, li
 SOURCES = tuple(platform.name for platform in sorted(PLATFORMS, key=lambda platform: not platform.is_marketplace))
 """Platforms whose people can be added by hand, marketplaces first."""
 LONGEST_ID = 200
+"""Maximum number of characters of an id, as in start links: nobody can enter with a longer one."""
 
 
 @dataclass(frozen=True)
@@ -155,10 +156,12 @@ def add_people(session: Session, slug: str, source: str, ids: Iterable[str], now
     if not re.fullmatch(SLUG_PATTERN, slug):
         raise InvalidInput(f"a pool cannot be called {slug!r}: use lower-case letters, digits and hyphens")
     if source not in SOURCES:
-        raise InvalidInput(f"people do not come from {source!r}; choose one of {', '.join(SOURCES)}")
+        raise InvalidInput(f"there is no platform {source!r}; choose one of {', '.join(SOURCES)}")
+    # A pasted list may contain empty lines and repeats.
     wanted = list(dict.fromkeys(name for given in ids if (name := given.strip())))
     if not wanted:
         raise InvalidInput("name at least one person to add, one id a line")
+    # The same limits as for the parameters of a start link: with any other id, the person could never enter.
     if wrong := next((name for name in wanted if len(name) > LONGEST_ID or not name.isprintable()), None):
         raise InvalidInput(f"{wrong[:LONGEST_ID]!r} is no id: give one id a line, each at most {LONGEST_ID} characters")
     annotators = [find_or_add_annotator(session, "human", source, name) for name in wanted]

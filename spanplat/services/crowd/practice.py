@@ -123,7 +123,8 @@ def save_practice(
     # The page sends a save again if the answer got lost on the way.
     if revision == submission.revision + 1 and content == {name: kept.get(name) for name in content}:
         return Saved(revision)
-    if kept.get("answered"):  # the expected spans have been shown
+    # The expected spans are shown after the answer, so a later change could copy them.
+    if kept.get("answered"):
         raise Gone(user_message("this practice item was answered; reload the page to go on"))
     if submission.revision != revision:
         raise StaleRevision(revision)
@@ -217,7 +218,8 @@ def go_on(
         return
     _keep(participation, number, {**kept, "read": True})
     if all(_kept(participation, other).get("read") for other in range(1, len(definition.practice) + 1)):
-        participation.practised_at = participation.practised_at or now  # a second click keeps the first time
+        # A second click keeps the first time.
+        participation.practised_at = participation.practised_at or now
     session.flush()
 
 

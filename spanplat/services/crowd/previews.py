@@ -30,7 +30,8 @@ def preview_seat(session: Session, campaign: Campaign, number: int) -> Assignmen
     batch_id = session.scalar(select(Batch.id).where(Batch.campaign_id == campaign.id, Batch.number == number))
     if batch_id is None:
         raise NotFound(f"campaign {campaign.slug!r} has no batch {number}")
-    return Assignment(batch_id=batch_id)  # without an id, so that no stored annotation belongs to it
+    # Without an id, so that no stored annotation belongs to it.
+    return Assignment(batch_id=batch_id)
 
 
 def store_batch(session: Session, plan: CampaignPlan, number: int) -> Campaign:
@@ -57,9 +58,11 @@ def store_batch(session: Session, plan: CampaignPlan, number: int) -> Campaign:
     only = replace(
         plan,
         items=[plan.items[item.number] for item in planned],
+        # `number` is a position among the items, and these are now only the items of this batch.
         batches=[[item._replace(number=position) for position, item in enumerate(planned)]],
         seats=[plan.seats[number - 1]],
     )
+    # Always the same session, not a transaction for each chunk: the caller rolls everything back.
     store_plan(lambda: contextlib.nullcontext(session), campaign.id, only, first=number)
     return campaign
 

@@ -114,7 +114,8 @@ def load_exam(session: Session, campaign: Campaign, given: QualificationGiven | 
             f"campaign {campaign.slug!r} is no qualification: its definition has no qualification_given. "
             "To score it all the same, name the campaign with the expected annotations: --reference CAMPAIGN"
         )
-    measure_named(given.measure)  # fails here if there is no such measure, not at the first score
+    # Called for its error: an unknown measure must fail here, not at the first score.
+    measure_named(given.measure)
     if given.reference is not None:
         reference = find_campaign(session, given.reference)
         categories = list(categories_of(session, [campaign, reference]))
@@ -126,6 +127,7 @@ def load_exam(session: Session, campaign: Campaign, given: QualificationGiven | 
         select(ItemOutput.output_id).join(Item, Item.id == ItemOutput.item_id).where(Item.campaign_id == campaign.id)
     )
     known = set(session.scalars(asked))
+    # A reference campaign may have annotated other outputs too.
     golds = {output: expected for output, expected in golds.items() if output in known}
     if not golds:
         raise InvalidInput(
@@ -163,6 +165,7 @@ def qualification_table(
     takers += [find_campaign(session, other) for other in models]
     candidates = [
         candidate
+        # Without repeats: a campaign may be given by the caller and also name this qualification itself.
         for taker in dict.fromkeys([campaign, *takers])
         for candidate in _candidates(exam, _marked(session, taker, exam))
     ]
@@ -245,11 +248,13 @@ def _decide(session: Session, exam: Exam, candidate: Candidate, status: str, now
     if stored is None:
         stored = Qualification(campaign_id=exam.campaign.id, annotator_id=candidate.annotator_id, status=status)
         session.add(stored)
-    if changed:  # only a new decision starts the validity period; storing the same one again must not extend it
+    # Only a new decision starts the validity period. Storing the same one again must not extend it.
+    if changed:
         days = exam.given.valid_days
         stored.decided_at = now
         stored.expires_at = now + timedelta(days=days) if status == "passed" and days is not None else None
     stored.status, stored.score = status, candidate.score
+    # A new row has no number of attempts yet: SQLAlchemy applies the default of a column only at the flush.
     stored.attempts = max(candidate.attempts, stored.attempts or 1)
     session.flush()
     if status == "passed" and changed and exam.given.pool is not None:
@@ -277,6 +282,7 @@ def _golds_of_checks(
         .join(ItemOutput, ItemOutput.item_id == Item.id)
         .join(Output, Output.id == ItemOutput.output_id)
         .where(Item.campaign_id == campaign.id, BatchItem.check_name.in_(list(checks)))
+        # The item of a check is in many batches, usually in every one.
         .distinct()
     )
     return {
@@ -321,12 +327,14 @@ def _marked(session: Session, campaign: Campaign, exam: Exam) -> list[_Attempt]:
         .join(Annotation, Annotation.assignment_id == Assignment.id)
         .join(ItemOutput, (ItemOutput.item_id == Annotation.item_id) & (ItemOutput.position == 0))
         .where(*counted, ItemOutput.output_id.in_(list(exam.golds)))
+        # In an exam `repeat` is the number of the try, so the attempts come in their order.
         .order_by(Annotator.id, Assignment.repeat, Assignment.id, Annotation.id)
     )
     attempts: dict[int, _Attempt] = {}
     for annotator, assignment_id, batch_id, output, annotation_id in rows:
         asked = frozenset(exam.golds) if campaign.kind == "external" else batches[batch_id]
         attempt = attempts.setdefault(assignment_id, _Attempt(annotator, asked, {}))
+        # Several items may show one output, for instance under different aspects. The first one counts.
         attempt.marked.setdefault(output, spans.get(annotation_id, []))
     return list(attempts.values())
 

@@ -50,7 +50,8 @@ def check_submission(
     for key, answer in submission.answers.items():
         if key not in questions:
             raise InvalidInput(f"answers.{key}: the campaign asks no such question")
-        if answer is not None and (problem := questions[key].problem_with(answer)):  # a draft may leave an answer open
+        # A draft may leave an answer open.
+        if answer is not None and (problem := questions[key].problem_with(answer)):
             raise InvalidInput(f"answers.{key}: {problem}")
     if submission.status == "complete" and (missing := missing_from(definition, submission, suggestions)):
         raise InvalidInput("; ".join(missing))
@@ -85,6 +86,7 @@ def missing_from(
         missing += [
             f"answer “{attribute.label}” for span {number} (“{_short(span.text)}”)"
             for attribute in definition.spans.attributes
+            # `or None`, because a required box counts as answered only when it is ticked.
             if attribute.required and _is_blank((span.attributes or {}).get(attribute.key) or None)
         ]
     if definition.spans.suggestions == "required":
@@ -99,6 +101,7 @@ def missing_from(
 
 def _check_span(definition: CampaignDefinition, texts: ItemTexts, span: SubmittedSpan, name: str) -> None:
     category = definition.find_category(span.category)
+    # `find_category` also accepts the name of a category, but spans are stored by its key.
     if category is None or category.key != span.category:
         known = ", ".join(entry.key for entry in definition.categories)
         raise InvalidInput(f"{name}: there is no category {span.category!r} (categories: {known})")
@@ -164,7 +167,8 @@ def _check_together(definition: CampaignDefinition, texts: ItemTexts, spans: Seq
         (
             (span.side, span.output, span.field or "", span.start, span.end, number)
             for number, span in enumerate(spans, start=1)
-            if span.start < span.end  # an omission mark shares no character
+            # An omission mark shares no character.
+            if span.start < span.end
         )
     )
     # Neighbours are enough: if any two of the sorted spans overlap, then so do two neighbours.

@@ -87,6 +87,7 @@ def _reason(definition: CampaignDefinition, failed: int) -> str:
     needed = failures_to_reject(definition)
     length = f"{SHORT_STUDY_MINUTES} minutes or more" if needed > 1 else f"less than {SHORT_STUDY_MINUTES} minutes"
     answers = "answer was" if failed == 1 else "answers were"
+    # Prolific asks for at least 100 characters, so the reason is a full explanation.
     return (
         f"{failed} {answers} another than the one that the question itself asked to choose. In a study of {length}, "
         f"{needed} such {'answer is' if needed == 1 else 'answers are'} what the rules for attention checks ask for."
@@ -113,7 +114,7 @@ def replace_work(session: Session, slug: str, pseudonym: str, reason: str) -> in
         If no reason is given.
     """
     if not reason.strip():
-        raise InvalidInput("say why the work is set aside; the reason is kept with it")
+        raise InvalidInput("say why the work is replaced; the reason is stored in the audit log")
     campaign = find_campaign(session, slug)
     submitted = session.scalars(
         select(Assignment)
@@ -126,7 +127,7 @@ def replace_work(session: Session, slug: str, pseudonym: str, reason: str) -> in
     ).all()
     if not submitted:
         raise NotFound(
-            f"{pseudonym!r} has no submitted work in {slug!r}; pseudonyms stand in: spanplat campaign people {slug}"
+            f"{pseudonym!r} has no submitted work in {slug!r}; to see the pseudonyms: spanplat campaign people {slug}"
         )
     replaced = sum(replace_seat(session, assignment) for assignment in submitted)
     log_event(session, "work.replaced", slug, annotator=pseudonym, reason=reason, batches=replaced)

@@ -74,6 +74,7 @@ _FIND_WORK: Final = (
     )
     .join_from(_participation, _assignment, _assignment.c.participation_id == _participation.c.id)
     .join(_campaign, _campaign.c.id == _assignment.c.campaign_id)
+    # Outer joins from here on, so that a position that does not exist is told apart from an unknown token.
     .outerjoin(
         _batch_item,
         and_(_batch_item.c.batch_id == _assignment.c.batch_id, _batch_item.c.position == bindparam("position")),
@@ -108,6 +109,7 @@ FIND_SOURCE_TEXTS: Final = (
     select(_source_text.c.field, _source_text.c.text)
     .join_from(_source_text, _output, _output.c.example_id == _source_text.c.example_id)
     .join(_item_output, _item_output.c.output_id == _output.c.id)
+    # All outputs of an item belong to one example, so the first one leads to its source texts.
     .where(_item_output.c.item_id == bindparam("item_id"), _item_output.c.position == 0)
 )
 
@@ -146,6 +148,7 @@ def _storing(whose: ColumnElement[bool]) -> Executable:
             _annotation.c.revision == bindparam("from_revision"),
             whose,
         )
+        # No parameter has the name of its column, because SQLAlchemy reserves these names in an UPDATE.
         .values(
             status=bindparam("new_status"),
             revision=bindparam("from_revision") + 1,
@@ -275,6 +278,7 @@ def save_item(database: Database, token: str, position: int, submission: Submiss
             seat = _find_seat(connection, token, position)
             stored = seat.stored
             # The page sends a save again if the answer got lost on the way. That must not look like a conflict of two tabs.
+            # It also comes before the test for an ended visit: the first arrival of this save may have ended it.
             if stored is not None and (stored.request_sha256, stored.revision) == (digest, submission.revision + 1):
                 outcomes = _score(seat, submission, now)
                 return _acknowledge(seat, stored.revision, outcomes, late=stored.late, ended=seat.ended)
@@ -306,6 +310,7 @@ def _score(seat: Seat, submission: Submission, now: datetime) -> list[CheckOutco
         return []
     spans = [span.marked() for span in submission.spans if span.side == "output"]
     seconds = seconds_believed(seat.claimed_at, Completed(now, submission.seconds), seat.completed)
+    # The item of a check has one output. Checks of every item look at answers and times only.
     item = AnsweredItem(seat.check, seat.outputs[0], spans, submission.answers, seconds)
     return score_item(seat.definition, item)
 
@@ -329,7 +334,8 @@ def _apply(database: Database, connection: Connection, seat: Seat, outcomes: Seq
 
 
 def _acknowledge(seat: Seat, revision: int, outcomes: Sequence[CheckOutcome], *, late: bool, ended: bool) -> Saved:
-    if late:  # the work is committed by now; the error only tells the page that the seat is gone
+    # The work is committed by now. The error only tells the page that the seat is gone.
+    if late:
         raise KeptAsLate(
             user_message(
                 "your time for this batch (%(minutes)s minutes without activity) ran out and the place went to somebody else; "
@@ -354,7 +360,8 @@ def _find_seat(connection: Connection, token: str, position: int) -> Seat:
                 )
             )
         raise NotFound(NO_WORK)
-    row = rows[0]  # the seat that is held, or the latest
+    # The seat that is held, or the latest.
+    row = rows[0]
     if row.item_id is None:
         raise NotFound(f"the batch has no item at position {position}")
     definition = parsed_definition(
@@ -376,6 +383,7 @@ def _find_seat(connection: Connection, token: str, position: int) -> Seat:
         category_ids=category_ids(connection, row.campaign_id, row.definition_sha256),
         item_id=row.item_id,
         check=row.check_name,
+        # The token may have had other seats, whose rows follow.
         outputs=[other.text for other in rows if other.id == row.id],
         suggested=_suggested(connection, definition, row.item_id),
         stored=None
@@ -388,7 +396,8 @@ def _find_seat(connection: Connection, token: str, position: int) -> Seat:
 def _definition(connection: Connection, campaign_id: int, sha256: str) -> dict[str, Any]:
     with_digest = select(Campaign.definition).where(Campaign.id == campaign_id, Campaign.definition_sha256 == sha256)
     definition: dict[str, Any] | None = connection.scalar(with_digest)
-    if definition is None:  # amended between two statements
+    # The campaign was amended between two statements.
+    if definition is None:
         raise _StateChangedError
     return definition
 
@@ -403,8 +412,9 @@ def _suggested(connection: Connection, definition: CampaignDefinition, item_id: 
 def _completed_besides(
     connection: Connection, definition: CampaignDefinition, assignment_id: int, item_id: int
 ) -> list[Completed]:
+    # Only checks of time need these rows, and a query less makes each save quicker.
     if not any(check.looks_at_time for check in definition.checks):
-        return []  # one query less for each save; only checks of time need these rows
+        return []
     return [
         Completed(*row) for row in connection.execute(_FIND_COMPLETED, {"seat_id": assignment_id, "but_item": item_id})
     ]
@@ -466,6 +476,7 @@ def _store(
 
 
 def _marked(span: SubmittedSpan, seat: Seat) -> MarkedSpan:
+    # Suggestions are numbered from 1, so 0 finds none.
     suggestion = seat.suggested.get(span.suggestion or 0)
     return span.marked(None if suggestion is None else suggestion.origin_of(span))
 

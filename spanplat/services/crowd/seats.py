@@ -137,6 +137,7 @@ def has_place(
             and_(
                 Assignment.status == AssignmentStatus.HELD,
                 Assignment.lease_expires_at < now,
+                # A lapsed extra seat leaves no place behind, because it is not replaced.
                 Assignment.extra.is_(False),
             ),
         )
@@ -182,6 +183,7 @@ def add_extra_seat(
         # Counted again under a lock on the batch: another request may have added the last extra seat since the query.
         if not wants_extra_seat(session, batch_id, definition):
             continue
+        # The lock on the batch also keeps another extra seat from getting the same slot number.
         last = session.scalars(select(func.max(Assignment.slot)).where(Assignment.batch_id == batch_id)).one()
         added = Assignment(
             campaign_id=participation.campaign_id,
@@ -216,6 +218,7 @@ def _batches_wanting_more(person: _Person, redundancy: int, *, lapsed_at: dateti
         .join(Assignment, Assignment.batch_id == Batch.id)
         .where(
             Batch.campaign_id == person.campaign,
+            # One seat stands for its batch in the conditions below. Each batch has a current row of seat 0.
             Assignment.slot == 0,
             Assignment.status.not_in(REPLACED),
             extra < redundancy,
@@ -242,6 +245,7 @@ def _people_by_group(
     session: Session, participation: Participation, definition: CampaignDefinition
 ) -> list[tuple[int, str]]:
     """Return the number of taken seats and the key of each group, the smallest group first."""
+    # Without seats that were given back or lapsed, so that the groups become even again.
     counts = dict(
         session.execute(
             select(Assignment.group, func.count())

@@ -104,6 +104,7 @@ def submit_batch(database: Database, token: str, now: datetime) -> Visit:
     """
     visit, work = _find_with_work(database, token)
     if visit.stage == Stage.LAPSED and visit.assignment is not None:
+        # In a transaction of its own, so that the checks below are scored without the write lock.
         with database.transaction() as session:
             take_back(session, visit.assignment.id, visit.definition, now)
         visit, work = _find_with_work(database, token)
@@ -135,6 +136,7 @@ def submit_batch(database: Database, token: str, now: datetime) -> Visit:
                 screen_out(session, work.assignment.id)
             elif work.exam is not None:
                 record_attempt(session, work.exam, visit.participation.annotator_id, work.score, now)
+        # If no row changed, another request has submitted the batch or taken the seat. The visit shows which.
         return find_visit(session, token)
 
 
@@ -154,6 +156,7 @@ class _Work(NamedTuple):
 def _find_with_work(database: Database, token: str) -> tuple[Visit, _Work | None]:
     """Return a visit, with its scored work if it is at stage ``work``."""
     with database.reading() as session:
+        # In one snapshot, so that the revisions are those of the items that are scored.
         visit = find_visit(session, token)
         if visit.assignment is None or visit.stage != Stage.WORK:
             return visit, None

@@ -44,6 +44,7 @@ def withdraw(session: Session, token: str) -> Visit:
 def _delete_work(session: Session, visit: Visit, *, with_practice: bool) -> None:
     """Delete the work on the seats that were given up, and also the practice if the whole visit ends."""
     seats = select(Assignment.id).where(Assignment.participation_id == visit.participation.id, IS_GIVEN_UP)
+    # The database deletes the spans together with their annotations.
     for table in (CheckResult, Annotation):
         session.execute(
             delete(table).where(table.assignment_id.in_(seats)), execution_options={"synchronize_session": False}

@@ -73,7 +73,7 @@ def test_a_withdrawn_an_old_and_an_invented_link_say_what_they_are(database: Dat
     with database.reading() as session:
         with pytest.raises(Gone, match="was withdrawn"):
             find_invitation(session, withdrawn)
-        with pytest.raises(Gone, match="good for 7 days"):
+        with pytest.raises(Gone, match="valid for 7 days"):
             find_invitation(session, old)
         with pytest.raises(NotFound, match="link is complete"):
             find_invitation(session, "invented")

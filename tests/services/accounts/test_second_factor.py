@@ -46,7 +46,7 @@ def test_signing_in_takes_a_code_once_one_was_confirmed(database: Database) -> N
     with database.transaction() as session:
         user, password = add_user(session, "ada@example.org", Role.ADMIN)
         epoch = user.session_epoch
-        with pytest.raises(Conflict, match="nothing waits"):
+        with pytest.raises(Conflict, match="no key to confirm"):
             confirm_enrolment(session, user.id, "123456")
         with pytest.raises(InvalidInput, match="password is not right"):
             begin_enrolment(session, user.id, "wrong")

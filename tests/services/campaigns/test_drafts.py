@@ -186,7 +186,7 @@ def test_a_model_is_told_word_for_word_what_people_were_told(database: Database)
     make_campaign(database, model.token)
     with (
         database.reading() as session,
-        pytest.raises(InvalidInput, match="nobody was instructed in campaign 'hotels-model'"),
+        pytest.raises(InvalidInput, match="campaign 'hotels-model' has no instructions for people"),
     ):
         model_text(session, "hotels-model")
     with database.reading() as session:

@@ -50,7 +50,8 @@ def open_factgenie(path: Path, slug: str, _definition: CampaignDefinition | None
 
 def _guidelines(campaign: FactgenieCampaign) -> str:
     """Return the instructions for people as Markdown, or the prompt of a model; the original settings are stored too."""
-    told: Any = campaign.instructions  # may be of any type, because the file is not validated
+    # The settings of a campaign are not validated, so this may be of any type.
+    told: Any = campaign.instructions
     if told:
         return instructions_as_markdown(told) if isinstance(told, str) else told
     return campaign.prompt_template or ""
@@ -61,10 +62,12 @@ def _from_factgenie(
 ) -> IncomingAnnotation:
     system = slugify(record.setup)
     group = record.group or 0
+    # `example_idx` may refer to a shuffled copy of the dataset.
     index = record.example_idx if record.orig_example_idx is None else record.orig_example_idx
     keys = [slugify(category.name) for category in campaign.categories]
     spans = []
     for span in record.spans:
+        # Published files contain the type -1 and types beyond the end of the list.
         category = None if span.type is None or not 0 <= span.type < len(keys) else keys[span.type]
         spans.append((category, span))
     answers = {slugify(answer.label): answer.value for answer in record.answers}

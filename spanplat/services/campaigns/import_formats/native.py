@@ -87,6 +87,5 @@ def _unix(moment: str | None) -> float | None:
     if moment is None:
         return None
     parsed = datetime.fromisoformat(moment)
-    return (
-        parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
-    ).timestamp()  # the result must not depend on the machine
+    # UTC for a time without a zone, because the result must not depend on the machine.
+    return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
