@@ -16,6 +16,7 @@ from spanplat.schemas.model_settings import ModelSettings
 CAUTIOUS_REPLY = 4096
 """Tokens assumed for the longest reply if there is no limit and there are no earlier replies."""
 _FEW = 5
+"""Number of earlier replies from which on their lengths are used."""
 _SHORTEST_REPLY = 60
 
 

@@ -184,6 +184,7 @@ class Runner(Generic[K, R]):
             reason = run_coroutine(self._ask(sender))
         finally:
             self._target.release()
+        # An exception of the callback, such as a cancelled job, comes before a problem of the provider.
         if self._raised is not None:
             raise self._raised
         if sender.hopeless is not None:
@@ -249,6 +250,7 @@ class Runner(Generic[K, R]):
     def _afford(self, pending: PendingRequest[K]) -> bool:
         """Reserve the money for another call of a request. Return False if the budget does not allow it."""
         budget = self._target.budget
+        # Saves a transaction for each retry of a run without a ceiling.
         if budget.ceiling is None:
             return True
         with self._database.transaction() as session:

@@ -71,6 +71,7 @@ def _failures(session: Session, generation: Generation) -> dict[str, int]:
     items = func.count()
     rows = session.execute(
         select(GenerationCall.error, items)
+        # The last call of an example decides: an earlier failure that a retry mended is none.
         .where(GenerationCall.id.in_(last), GenerationCall.text_sha256.is_(None))
         .group_by(GenerationCall.error)
         .order_by(items.desc(), GenerationCall.error)
