@@ -102,7 +102,7 @@ def judge_correlation(ratings: FloatArray, *, systems: IntArray | None = None) -
     figures: dict[str, float | None] = {
         name: float(np.mean(np.array(found, dtype=np.float64))) if found else None for name, found in values.items()
     }
-    undefined = {name: "for no judge is it defined" for name, value in figures.items() if value is None}
+    undefined = {name: "it is not defined for any judge" for name, value in figures.items() if value is None}
     figures["judges"] = len(values["pearson"])
     return Result(
         "judge_correlation", figures, outputs=ratings.shape[1], options=results[0].options, undefined=undefined
@@ -133,6 +133,7 @@ def krippendorff_alpha(ratings: FloatArray, *, level: Level = "interval") -> Res
     pairable = (~np.isnan(ratings)).sum(axis=0) >= 2
     values = ratings[:, pairable]
     found = np.unique(values[~np.isnan(values)])
+    # The library raises an error for data with a single value.
     if len(found) < 2:
         reason = "no item has two ratings" if not pairable.any() else "all ratings are the same"
         figures: dict[str, float | None] = {"alpha": None}
@@ -193,6 +194,7 @@ def cohen_kappa(
     expected = np.outer(observed.sum(axis=1), observed.sum(axis=0))
     distance = np.abs(np.arange(len(levels))[:, None] - np.arange(len(levels))).astype(np.float64)
     cost = {"unweighted": (distance > 0).astype(np.float64), "linear": distance, "quadratic": distance**2}[weights]
+    # κ = 1 - observed disagreement / chance disagreement, both weighted (Cohen 1968).
     chance = float((cost * expected).sum())
     kappa = None if chance == 0 else 1.0 - float((cost * observed).sum()) / chance
     undefined = {} if kappa is not None else {"kappa": "both sides give one and the same rating everywhere"}
@@ -267,4 +269,5 @@ def _tied_share(left: FloatArray, right: FloatArray) -> float | None:
         _, number = np.unique(np.stack(columns, axis=1), axis=0, return_counts=True)
         return int((number * (number - 1) // 2).sum())
 
+    # Pairs tied on both sides were counted twice.
     return (tied(left) + tied(right) - tied(left, right)) / (n * (n - 1) // 2)
