@@ -240,6 +240,7 @@ class AgreementComputation:
             restrict(self._alignments[0], self._reference, outputs), (self._reference, self._hypothesis)
         )
         own = {**same.headline(), **same.intervals(self._options.bootstrap)}
+        # As in `align_within`: one annotator of the reference is compared with each of the others.
         rule = self._rules[0] if self._rules[0].name == "group" else Rule("first")
         return {
             "ceiling": {
@@ -322,6 +323,7 @@ def _mean(figures: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _side_of(side: Side, rule: Rule, rows: Sequence[np.ndarray[Any, np.dtype[np.int64]]]) -> dict[str, Any]:
+    # An annotation that is compared several times counts once.
     used = np.unique(np.concatenate(rows))
     return {"campaign": side.campaign, "rule": str(rule), "spans": int(side.spans.counts[used].sum())}
 

@@ -111,6 +111,7 @@ def _columns(pair: Comparison, names: Sequence[str], gamma: GammaOptions) -> dic
     """
     columns: dict[str, FloatArray] = {}
     chosen = [variant for name, variant in RANKING_MEASURES.items() if name in names]
+    # groupby joins neighbours only: the registry lists the variants of a measure side by side.
     for measure, variants in groupby(chosen, key=lambda variant: variant.measure):
         asked = list(variants)
         found = measure.columns(pair, [variant.is_soft for variant in asked], gamma)

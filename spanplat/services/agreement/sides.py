@@ -146,6 +146,7 @@ def categories_of(session: Session, campaigns: Sequence[Campaign]) -> dict[str, 
         own.setdefault(campaign_id, []).append((key, name))
     categories: dict[str, str] = {}
     for campaign in campaigns:
+        # A key that several campaigns have keeps the name of the first.
         for key, name in own.get(campaign.id, ()):
             categories.setdefault(key, name)
     return categories
@@ -329,6 +330,7 @@ def _works(campaign: Campaign) -> WorkQuery:
         .join(Dataset, Dataset.id == Example.dataset_id)
         .join(System, System.id == Output.system_id)
         .where(Assignment.campaign_id == campaign.id, BatchItem.role == ItemRole.REGULAR, *counted())
+        # The order of annotators: rules such as ``first`` take the first row of an output.
         .order_by(ItemOutput.output_id, Assignment.slot, Assignment.repeat, Annotation.id)
     )
 
@@ -343,6 +345,7 @@ def _marks(campaign: Campaign, *, resolved: bool) -> Select[int, int, int, int, 
         .join(ItemOutput, (ItemOutput.item_id == Annotation.item_id) & (ItemOutput.position == Span.output_position))
         .join(Category, Category.id == Span.category_id)
         .where(Assignment.campaign_id == campaign.id)
+        # `disagreement_outputs` reads spans in the same order and matches them by position.
         .order_by(Span.annotation_id, Span.position)
     )
 
