@@ -127,6 +127,7 @@ def _gather(
     columns[0][:] = 0.0
     there = np.zeros((len(problems), width), dtype=bool)
     for number, units in enumerate(sides):
+        # `swap` is true where the left side is the shorter one. There the right side is the long one.
         rows = np.flatnonzero(swap == (number == int(long)))
         counts = units.counts[problems[rows]]
         real = np.arange(width) < counts[:, None]

@@ -224,5 +224,6 @@ def _cheapest_of_every_unit(
     units, sets = units[real], sets[real]
     order = np.lexsort((excess[sets], units))
     units, sets = units[order], sets[order]
+    # Rank of each candidate among those of its unit, cheapest first.
     place = np.arange(len(units)) - np.searchsorted(units, units, side="left")
     return np.unique(sets[place < number])

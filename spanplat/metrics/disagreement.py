@@ -222,6 +222,7 @@ def _same_members(
     left: list[IntArray], right: list[IntArray], of_left: IntArray, of_right: IntArray, n_clusters: int
 ) -> BoolArray:
     """Return for each cluster whether both sides have the same rows, in any order. Both sides have equally many rows per cluster."""
+    # Sorted by cluster and then by value, equal rows of both sides are at the same position.
     order_left, order_right = np.lexsort((*left, of_left)), np.lexsort((*right, of_right))
     differs = np.zeros(len(of_left), dtype=np.bool_)
     for mine, theirs in zip(left, right, strict=True):

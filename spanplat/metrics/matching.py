@@ -225,6 +225,7 @@ def _exact(problem: MatchingProblem, gains: Gains, pairs: IntArray) -> list[int]
     points: list[tuple[float, float, list[int]]] = [(0.0, 0.0, [])]
     for component in np.unique(problem.component[pairs]).tolist():
         mine = pairs[problem.component[pairs] == component].tolist()
+        # All matchings of the component: each pair is added to every matching in which both of its spans are free.
         choices: list[tuple[float, float, list[int]]] = [(0.0, 0.0, [])]
         for pair in mine:
             free = [

@@ -93,6 +93,7 @@ def judge_correlation(ratings: FloatArray, *, systems: IntArray | None = None) -
     results = []
     for judge in range(len(ratings)):
         others = np.delete(ratings, judge, axis=0)
+        # Not `nanmean`, which warns about items that no other judge rated.
         number = (~np.isnan(others)).sum(axis=0)
         total = np.nansum(others, axis=0)
         mean = np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0)

@@ -294,6 +294,7 @@ class JointComputation:
                 "hypothesis": _side_of(self._hypothesis, self._rules[1], [self._joint.hypothesis_rows]),
                 **_coverage(self._reference, self._hypothesis, self._joint.outputs),
             }
+        # γ and its interval are one stage here. The other stages have nothing to add.
         if stage != "gamma":
             return {"ceiling": None} if stage == "ceiling" else {}
         options = GammaOptions(n_samples=self._options.samples, seed=self._options.seed)
@@ -312,6 +313,7 @@ def _coverage(reference: Side, hypothesis: Side, compared: set[int]) -> dict[str
 
 
 def _alignments(reference: Side, reference_rule: Rule, hypothesis: Side, hypothesis_rule: Rule) -> list[Alignment]:
+    # On either side, the rule compares all annotators of both sides.
     if "pairs" in (reference_rule.name, hypothesis_rule.name):
         return list(align_annotators(reference, hypothesis))
     alignment = align(reference, reference_rule, hypothesis, hypothesis_rule)

@@ -181,6 +181,7 @@ def load_side(
     levels = definition_of(campaign).severities
     # A span stores its severity as text, which may be the key or the name of a level. 0 stands for no severity.
     severities = {name: code for code, level in enumerate(levels, start=1) for name in (level.key, level.name)}
+    # These are the spans of all annotations, drafts and excluded work included. `row_of` has only those that count.
     rows = session.execute(_marks(campaign, resolved=resolved))
     columns = [
         (

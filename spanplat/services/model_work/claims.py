@@ -154,6 +154,7 @@ def claim(
         index_elements=["assignment_id", "item_id"],
         # The claim may still name an ended batch that gave the item back.
         set_={name: new[name] for name in taken} | {"batch_id": None},
+        # Another run may have claimed the item since it was found free, so this is checked again by the write itself.
         where=or_(
             and_(ModelClaim.state == ClaimState.ASKING, ModelClaim.lease_expires_at < now),
             and_(ModelClaim.state == ClaimState.FAILED, ModelClaim.changed_at < since),

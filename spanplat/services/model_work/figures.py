@@ -121,6 +121,7 @@ def run_figures(session: Session, campaign: Campaign, now: datetime) -> RunFigur
         left=max(0, _promised(session, campaign.id) - answered - failed),
         submitted=states.get(ClaimState.SUBMITTED, 0),
         batches=batches,
+        # Only open batches can be silent or be stopped. Older errors would mislead.
         silence=_why_silent(session, campaign.id) if batches else None,
         is_stopping=bool(batches) and _cancelling(session, campaign.slug)[0] in (JobState.QUEUED, JobState.RUNNING),
         not_cancelled=_why_not_cancelled(session, campaign.slug) if batches else None,

@@ -82,6 +82,7 @@ def preview_prompt(session: Session, slug: str, number: int = 1) -> PromptPrevie
     return PromptPreview(
         number,
         len(ids),
+        # All texts of an item belong to one example.
         f"{rows[0][0]}/{rows[0][1]}",
         tuple(row[2] for row in rows),
         render_prompt(definition, item, inputs),

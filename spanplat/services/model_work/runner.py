@@ -267,6 +267,7 @@ class Runner(Generic[K, R]):
         work = self._target.find_open()
         # Work is free again when another run has died or given it back. Our own claims count as busy too.
         self._queue = deque(work.free)
+        # More is busy than we have under way, so another run or a batch has claimed the rest and may give it back.
         return bool(work.free) or work.busy > self._under_way
 
     def _report(self, now: float) -> None:

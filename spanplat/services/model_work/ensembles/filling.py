@@ -372,6 +372,7 @@ def _write(database: Database, ensemble: Ensemble, report: EnsembleReport, on_pr
             writer.write(session, chunk, done)
         done += len(chunk)
         on_progress(done, len(ensemble.combined))
+    # Before the last transaction, because the campaign stores the report.
     report.written = True
     with database.transaction() as session:
         campaign = session.get_one(Campaign, writer.campaign_id)

@@ -167,6 +167,7 @@ class GenerationTarget:
         self._worker = worker_name()
         # Only this run makes calls, so its reservations can stay in memory. The lock of the target guards them.
         self._reserved: dict[int, float] = {}
+        # Outputs have no rows of claims, so the run itself remembers which examples it gave up.
         self._given_up: set[int] = set()
         self._system_id = 0
 
