@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import scipy  # its parts load when they are used: those that are slow to load are needed for agreement alone
+import scipy  # it loads its submodules on first use; the slow ones are needed for agreement only
 
 from spanplat.metrics.spans import BoolArray, FloatArray, IntArray
 from spanplat.metrics.units import Units

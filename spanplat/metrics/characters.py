@@ -155,7 +155,7 @@ CHAR = PrecisionRecall(
     title="Character F1",
     row_title="characters, with multiplicity",
     explanation=Explanation(
-        "Characters marked by both sides, each as often as it was marked, over all characters marked. What the cards show.",
+        "Characters marked by both sides, each as often as it was marked, over all characters marked. The cards show this figure.",
         "How many spans the characters belong to: one long span counts as much as several short ones.",
     ),
     explanations={

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import highspy
 import numpy as np
-import scipy  # its parts load when they are used: those that are slow to load are needed for agreement alone
+import scipy  # it loads its submodules on first use; the slow ones are needed for agreement only
 
 from spanplat.errors import SpanplatError
 from spanplat.metrics.spans import BoolArray, FloatArray, IntArray

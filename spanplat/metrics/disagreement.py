@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-import scipy  # its parts load when they are used: those that are slow to load are needed for agreement alone
+import scipy  # it loads its submodules on first use; the slow ones are needed for agreement only
 
 from spanplat.metrics.overlaps import overlaps
 from spanplat.metrics.spans import BoolArray, Comparison, IntArray, SpanSet

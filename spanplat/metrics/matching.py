@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import scipy  # its parts load when they are used: those that are slow to load are needed for agreement alone
+import scipy  # it loads its submodules on first use; the slow ones are needed for agreement only
 
 from spanplat.metrics.overlaps import Overlaps
 from spanplat.metrics.spans import BoolArray, FloatArray, IntArray, sum_by

@@ -245,7 +245,7 @@ def samples_needed(sample_disorders: FloatArray, precision: float) -> IntArray:
 
 def _why_undefined(disorders: Disorders) -> str:
     if np.isnan(disorders.observed).all():
-        return "on no output do two annotators have spans"
+        return "no output has spans of two annotators"
     return "the expected disorder is zero while the observed one is not"
 
 

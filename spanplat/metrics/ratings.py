@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
-import scipy  # its parts load when they are used: those that are slow to load are needed for agreement alone
+import scipy  # it loads its submodules on first use; the slow ones are needed for agreement only
 
 from spanplat.errors import InvalidInput
 from spanplat.metrics.result import Result

@@ -12,7 +12,7 @@ from spanplat.schemas.model_settings import ModelSettings
 
 
 class Client(Protocol):
-    """Class of a provider's module, by its name in the list of providers."""
+    """Interface of the classes that the list of providers names."""
 
     def of(self, settings: ModelSettings, categories: Sequence[Category] = ()) -> Provider:
         """Return the provider for these settings. Only offline annotators need the campaign's ``categories`` here."""

@@ -127,6 +127,8 @@ class Batching:
             if not wanted:
                 return None
             key = f"{self.target.worker}:{secrets.token_hex(8)}"
+            # The row and the claims are committed before the provider is asked, so that a crash leaves a trace of the
+            # batch.
             with self.database.transaction() as session:
                 if not self.target.lock(session):
                     return "paused"

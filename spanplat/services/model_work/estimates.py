@@ -67,6 +67,7 @@ def longest_reply(settings: ModelSettings, history: History) -> int:
 def estimate(settings: ModelSettings, requests: Sequence[Request], items: int, history: History) -> Estimate:
     """Estimate the tokens and the money for a number of items, from the requests for some of them."""
     counts = [(estimate_messages(request.messages), _reply(settings, request, history)) for request in requests]
+    # The requests are a sample, so their sums are scaled up to all items.
     share = items / len(counts) if counts else 0.0
     inputs = round(sum(count[0] for count in counts) * share)
     outputs = round(sum(count[1] for count in counts) * share)

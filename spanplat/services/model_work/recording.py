@@ -69,6 +69,8 @@ class RunCounts:
         self.output_tokens += row["output_tokens"]
         self.reasoning_tokens += row["reasoning_tokens"]
         self.cost += cost or 0.0
+        # A call without a reply has no known cost either, but it is counted separately: nobody knows whether it was
+        # billed.
         self.unpriced += has_reply and cost is None
         self.maybe_billed += not has_reply and cost is None
 
