@@ -239,7 +239,7 @@ def split_apart(keys: Sequence[Sequence[Hashable]], shares: Sequence[float], *, 
     """
     if not shares or min(shares) < 0 or sum(shares) <= 0:
         raise InvalidInput(
-            "shares are the sizes of the parts, such as 80 10 10; none is below 0, and at least one is above"
+            "shares are the sizes of the parts, such as 80 10 10; none is negative, and at least one is above 0"
         )
     groups = _linked(keys)
     members: dict[int, list[int]] = {}
