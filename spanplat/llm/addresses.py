@@ -20,10 +20,11 @@ def allowed_address(settings: ModelSettings, own: str) -> str:
     InvalidInput
         If the operator listed the servers that may be asked (``SPANPLAT_MODEL_HOSTS``), and this one is not in the list.
     """
-    # Without the list, whoever may define a campaign could send requests from this machine to servers inside its network.
     address = settings.base_url
     if address is None:
         return own
+    # Definitions name any address. Without the operator's list, the author of a campaign could send requests from this
+    # machine to servers inside its network.
     allowed = load_settings().model_hosts.split()
     if allowed and not {f"{address.host}", f"{address.host}:{address.port}"} & set(allowed):
         raise InvalidInput(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+# "ms" comes before "m", because a regular expression takes the first alternative that fits:
+# 20ms would otherwise be read as 20m and a rest.
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 
 
@@ -33,8 +35,11 @@ class Remaining:
         missing = needed - self.left
         if missing <= 0 or self.refilled is None:
             return 0.0
+        # Without the limit, the rate is not known.
         if self.limit is None or self.limit <= self.left:
             return self.refilled
+        # The used part of the limit comes back at a steady rate, all of it after `refilled` seconds. A call larger than
+        # the whole limit would wait for ever, so it waits only until the limit is full.
         return min(self.refilled, missing * self.refilled / (self.limit - self.left))
 
 
@@ -54,6 +59,7 @@ def read_allowance(headers: Mapping[str, str], now: datetime | None = None) -> A
     >>> read_allowance({"content-type": "text/html"})
     """
     moment = now or datetime.now(UTC)
+    # OpenAI writes x-ratelimit-remaining-tokens, Anthropic anthropic-ratelimit-tokens-remaining.
     found = {
         kind: _remaining(headers, "x-ratelimit-{part}-" + kind, moment)
         or _remaining(headers, f"anthropic-ratelimit-{kind}-{{part}}", moment)
@@ -81,6 +87,7 @@ def _seconds(value: str | None, now: datetime) -> float | None:
     """Return the length of a duration (``1m2.5s``, ``20ms``) or the time until a moment (RFC 3339), in seconds."""
     if not value:
         return None
+    # OpenAI sends durations, Anthropic times.
     if _DURATION.sub("", value) == "":
         return sum(float(number) * _UNITS[unit] for number, unit in _DURATION.findall(value))
     with contextlib.suppress(ValueError, TypeError):

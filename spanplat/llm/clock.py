@@ -22,6 +22,7 @@ class RealClock:
 
     def now(self) -> float:
         """Return seconds since some moment."""
+        # Not the time of day, which jumps when the machine's clock is set.
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:

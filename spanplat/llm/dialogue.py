@@ -66,11 +66,13 @@ class Dialogue:
             reasoning=reply.reasoning,
             refusal=reply.text or "no reason given" if refused else None,
         )
+        # Answers that are not in the text of the reply, such as the share that the offline annotator computes.
         return replace(reading, answers={**reading.answers, **reply.answers})
 
     def answer_without_asking(self, item: AskedItem) -> ParsedReply | None:
         """Return the answer "no error" if no member of the ensemble reports one to the consolidator, otherwise None."""
         if self._settings is None or not self._settings.consolidates or item.errors:
             return None
+        # Read like a reply, so that the item gets the same answers and remarks as after a call.
         reading = read_reply("No Error", self._definition, item)
         return replace(reading, remarks={**reading.remarks, "not_asked": "no member reports an error"})

@@ -72,6 +72,8 @@ def merge_errors(
     issues: list[_Issue] = []
     # Sorted, so that the result does not depend on the order of the annotators' errors.
     for annotator, error in sorted(errors, key=lambda one: (one[1].start, one[1].end, one[0], one[1].category)):
+        # Compared with every error of an issue, not with one: otherwise a chain of passages, each overlapping the next,
+        # would be one issue although its ends have nothing in common.
         fitting = [
             issue for issue in issues if all(is_same_issue(error, other, least_overlap) for other in issue.errors)
         ]
@@ -92,7 +94,8 @@ def is_same_issue(one: MarkedSpan, other: MarkedSpan, least_overlap: float = LEA
     if (one.category, one.side, one.field, one.output) != (other.category, other.side, other.field, other.output):
         return False
     shorter = min(one.end - one.start, other.end - other.start)
-    if shorter == 0:  # a place where something is missing
+    # A place where something is missing has no characters to share.
+    if shorter == 0:
         return (one.start, one.end) == (other.start, other.end)
     return _shared(one, other) >= least_overlap * shorter and _shared(one, other) > 0
 
@@ -104,7 +107,8 @@ def _shared(one: MarkedSpan, other: MarkedSpan) -> int:
 def _merged(issue: _Issue, rank: dict[str, int]) -> MergedError:
     errors = issue.errors
     half = (len(errors) + 1) // 2
-    # All passages overlap each other, so the characters that half of them cover are one range.
+    # All passages overlap each other, so the characters that half of them cover are one range. Left of the common part,
+    # passages only begin, and right of it, they only end. So the range begins where half of them have begun.
     start = sorted(error.start for error in errors)[half - 1]
     end = sorted((error.end for error in errors), reverse=True)[half - 1]
     severest = max(errors, key=lambda error: _weight(error.severity, rank))

@@ -10,6 +10,8 @@ from spanplat.schemas.model_settings import ModelSettings
 
 HIDDEN = "[key hidden]"
 SHORTEST_KEY = 8
+# Prefixes of the keys of several providers. The character class includes signs with which servers shorten a key that
+# they quote (sk-ab***yz). The lookahead keeps a key that is hidden already from being hidden twice.
 _LOOKS_LIKE_KEY = re.compile(
     r"\b(?:sk|pk|xai|gsk|hf|key|AIza)[-_][\w*.…-]{6,}|Bearer\s+(?!\[key hidden\])\S+", re.IGNORECASE
 )
@@ -43,6 +45,8 @@ def is_own_address(settings: ModelSettings, host: str) -> bool:
     address = settings.base_url
     if address is None:
         return True
+    # Over plain HTTP the key could be read on the way. Subdomains are regions of the provider (eu.api.openai.com); the
+    # dot keeps other hosts out whose names only end alike.
     return address.scheme == "https" and (address.host == host or str(address.host).endswith(f".{host}"))
 
 

@@ -57,6 +57,7 @@ class Limiter:
         self._not_before = 0.0
         self._slowdowns = 0
         self._allowance = Allowance()
+        # A call before all others, so that the first report counts.
         self._allowance_of = ActiveCall(float("-inf"), 0, 0)
         self._told = 0.0
         self._freed = asyncio.Condition()
@@ -70,7 +71,9 @@ class Limiter:
     @contextlib.asynccontextmanager
     async def acquire(self, tokens: int = 0) -> AsyncIterator[ActiveCall]:
         """Wait until a call of this many tokens may begin, and count it as active until the block ends."""
-        async with self._entrance:  # first come, first served
+        # One caller at a time passes this lock, in the order of arrival. So no other call can begin between the check of
+        # the limits and the moment when this call is counted.
+        async with self._entrance:
             async with self._freed:
                 await self._freed.wait_for(lambda: self._active < self.allowed)
             # Asked again after each sleep: a call that ends meanwhile may change the limits in both directions.
@@ -92,6 +95,7 @@ class Limiter:
         # Replies arrive out of order. The allowance in the reply to an older call is out of date.
         if allowance is not None and call.started >= self._allowance_of.started:
             self._allowance, self._allowance_of, self._told = allowance, call, self._clock.now()
+        # After as many successes as calls are allowed at a time, these fractions add up to one.
         self._allowed = min(self._most, self._allowed + 1 / self.allowed)
 
     def slow_down(self, call: ActiveCall, pause: float) -> None:
@@ -109,10 +113,12 @@ class Limiter:
             self._begun.popleft()
         wait = max(self._not_before - now, self._allowance_wait(tokens, now))
         if self._requests_per_minute is not None and len(self._begun) >= self._requests_per_minute:
+            # When this call has left the window, the number of the others is one below the limit.
             oldest = self._begun[len(self._begun) - self._requests_per_minute]
             wait = max(wait, oldest.started + WINDOW - now)
         if self._tokens_per_minute is not None and self._begun:
             excess = sum(call.tokens for call in self._begun) + tokens - self._tokens_per_minute
+            # Calls leave the window in the order in which they began. Wait until enough tokens have left with them.
             for call in self._begun:
                 if excess <= 0:
                     break
@@ -130,4 +136,5 @@ class Limiter:
             waits.append(self._allowance.requests.wait(len(since) + 1))
         if self._allowance.tokens is not None:
             waits.append(self._allowance.tokens.wait(sum(call.tokens for call in since) + tokens))
+        # The waits count from the moment of the report.
         return max(waits) - (now - self._told)

@@ -51,6 +51,8 @@ def cost_of(settings: ModelSettings, usage: Usage, model_version: str = "") -> f
 def _listed(settings: ModelSettings, model: str, usage: Usage) -> Decimal | None:
     from genai_prices import calc_price  # noqa: PLC0415 (its list takes a moment to load)
 
+    # First the prices of the server itself, such as DeepSeek's. A gateway that the list does not know has the
+    # provider's prices.
     if settings.base_url is not None:
         with contextlib.suppress(LookupError, ValueError):  # no provider of this address, or not with this model
             return calc_price(_usage(usage), model, provider_api_url=str(settings.base_url)).total_price

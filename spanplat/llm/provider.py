@@ -11,6 +11,7 @@ from spanplat.llm.item import AskedItem
 
 FinishReason = Literal["stop", "length", "refusal", "other"]
 CLOCKS_DIFFER = timedelta(minutes=10)
+"""Largest difference that is expected between our clock and the provider's."""
 FailureKind = Literal["timeout", "connection", "unreachable", "status", "unintelligible"]
 
 
@@ -198,7 +199,7 @@ class BatchProvider(Provider, Protocol):
         Parameters
         ----------
         key
-            Our name of the batch. It is sent if the provider stores names.
+            Our name for the batch. It is sent if the provider stores names.
         requests
             Requests by id. An id has up to 64 letters, digits and hyphens, and begins with the batch's mark.
         """

@@ -6,6 +6,7 @@ from spanplat.llm.provider import CallFailed
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
+"""Seconds before the first retry, and the most before any. The pauses double in between."""
 LONGEST_RETRY_AFTER = 600.0
 """Longest ``Retry-After``, in seconds, that a run waits for. A longer one means that a quota is used up."""
 
@@ -17,6 +18,7 @@ _HOPELESS = {
     403: "the key may not use this model: allow it at the provider, or choose another model",
     404: "there is no such model or address: check model.model and model.base_url",
 }
+# The first and the last are codes of OpenAI, the other is an error type of Anthropic.
 _NO_CREDIT = frozenset({"insufficient_quota", "billing_error", "billing_hard_limit_reached"})
 
 
@@ -73,13 +75,19 @@ def decide(failure: CallFailed, attempt: int, *, attempts: int, jitter: float) -
         return StopRun(f"{_HOPELESS[402]} ({failure})")
     if status in _HOPELESS:
         return StopRun(f"{_HOPELESS[status]} ({failure})")
+    # Every kind but a status means that no usable answer arrived, which a second attempt may change.
     passing = failure.kind != "status" or status in _PASSING or (status is not None and status >= 500)
     if not passing:
         return GiveUp(str(failure))
     if failure.retry_after is not None and failure.retry_after > LONGEST_RETRY_AFTER:
-        return StopRun(f"the provider wants to be left alone for {failure.retry_after:.0f} seconds ({failure})")
+        return StopRun(
+            f"the provider asks for a pause of {failure.retry_after:.0f} seconds, longer than a run waits ({failure})"
+        )
     if attempt >= attempts:
         return GiveUp(str(failure) if attempts == 1 else f"{failure} (tried {attempt} times)")
+    # From half the pause to the whole, so that calls that failed together are spread.
     backoff = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (attempt - 1)) * (0.5 + jitter / 2)
+    # Never earlier than the provider asks, and spread over up to a second after it.
     pause = backoff if failure.retry_after is None else failure.retry_after + jitter * min(1.0, backoff)
+    # 529 is Anthropic's status for an overloaded service.
     return Retry(pause, slow_down=status in (429, 529, 503))

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import scipy  # its parts load when they are used: those that are slow to load are needed for agreement alone
+import scipy  # it loads its submodules on first use; the slow ones are needed for agreement only
 
 from spanplat.metrics.spans import BoolArray, FloatArray, IntArray
 from spanplat.metrics.units import Units
@@ -36,6 +36,7 @@ class Dissimilarity(NamedTuple):
     def __call__(self, left: tuple[FloatArray, ...], right: tuple[FloatArray, ...]) -> FloatArray:
         """Return the dissimilarities of broadcast (start, end, category) arrays."""
         shift = np.abs(left[0] - right[0]) + np.abs(left[1] - right[1])
+        # Never 0: units have a length (see `units_of`), and so have the padding cells.
         extent = (left[1] - left[0]) + (right[1] - right[0])
         position = self.alpha * (shift / extent) ** 2
         cost: FloatArray = position * self.delta_empty + self.beta * (left[2] != right[2])
@@ -78,6 +79,7 @@ def best_pair_alignments(left: Units, right: Units, dissimilarity: Dissimilarity
     order = np.argsort(kind, kind="stable")
     borders = np.flatnonzero(np.diff(kind[order], prepend=-1, append=-1))
     for low, high in pairwise(borders.tolist()):
+        # The subset table has 2 ** few cells for each problem. The product with the matrix bounds both.
         cells = max(1, int(few[order[low]] * rounded[order[low]]) << min(int(few[order[low]]), SMALL))
         for begin in range(low, high, max(1, CELLS // cells)):
             problems = order[begin : min(high, begin + max(1, CELLS // cells))]
@@ -106,6 +108,7 @@ def _solve(
     )
     apart = dissimilarity(tuple(column[:, :, None] for column in long), tuple(column[:, None, :] for column in short))
     apart[~there] = np.inf
+    # Pairs that would save nothing get 0, so that the matching is free to take or leave them.
     hard = alone * total - _most_saved(np.maximum(2 * alone - apart, 0.0))
     # In a soft alignment a unit may join another unit's pair, so it never costs more alone than its smallest dissimilarity.
     alone_long = np.where(there, np.minimum(alone, apart.min(axis=2)), 0.0)
@@ -124,6 +127,7 @@ def _gather(
     columns[0][:] = 0.0
     there = np.zeros((len(problems), width), dtype=bool)
     for number, units in enumerate(sides):
+        # `swap` is true where the left side is the shorter one. There the right side is the long one.
         rows = np.flatnonzero(swap == (number == int(long)))
         counts = units.counts[problems[rows]]
         real = np.arange(width) < counts[:, None]

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-import scipy  # its parts load when they are used: those that are slow to load are needed for agreement alone
+import scipy  # it loads its submodules on first use; the slow ones are needed for agreement only
 
 from spanplat.errors import InvalidInput
 from spanplat.metrics.alignment import Costs, Dissimilarity
@@ -156,6 +156,8 @@ def _unitary_alignments(
     )
     members, costs = [], []
     for size in range(2, n_annotators + 1):
+        # If unit u leaves an alignment of t units, its dissimilarities d(u) vanish, t - 1 more pairs are absent, and u
+        # costs Δ∅ alone. Times P: the alignment is cheaper with u if d(u) < Δ∅ (P + t - 1).
         bound = dissimilarity.delta_empty * (pairs_total + size - 1)
         useful = (listing.per_unit < bound).all(axis=1)
         if useful.any():
@@ -196,10 +198,13 @@ def _pairs_within_reach(
     middle = units.start + units.end
     middle = middle - middle.min(initial=np.inf)
     width = middle.max(initial=0.0) + 1
+    # The partner's length is not known yet, so the longest unit of the problem stands in for it.
     within = reach * (length + longest[problem]) + 1  # 1 is added because of rounding
+    # Within the width of one problem, so that a window does not reach into the next problem.
     from_, to = np.maximum(middle - within, 0), np.minimum(middle + within, width - 1)
     for other in range(1, n_annotators):
         theirs, mine = np.flatnonzero(annotator == other), np.flatnonzero(annotator < other)
+        # One sorted search for all problems: the problem counts before the place in the key.
         keys = problem[theirs] * width + middle[theirs]
         order = np.argsort(keys, kind="stable")
         theirs, keys = theirs[order], keys[order]
@@ -231,11 +236,13 @@ def _extend(listing: _Listing, near_pairs: _NearPairs, ceiling: float) -> _Listi
     parts = [to_added]
     for column in range(listing.units.shape[1] - 1):
         wanted = listing.units[grown, column] * n_units + added
+        # A pair that is not listed may have a key after the last one. The comparison of the keys rejects it.
         at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         part = near_pairs.apart[at]
         near = (keys[at] == wanted) & (listing.per_unit[grown, column] + part < ceiling) & (to_added + part < ceiling)
         grown, added, to_added, part = grown[near], added[near], (to_added + part)[near], part[near]
         parts = [*(earlier[near] for earlier in parts), part]
+    # `parts` begins with the last unit, the columns with the first.
     of_last, *of_others = parts
     per_unit = listing.per_unit[grown] + np.stack([*of_others, of_last], axis=1)
     return _Listing(
@@ -281,6 +288,7 @@ class _ListedAlignments:
         self.cost, self.alone = np.concatenate(costs), alone
         others = self.units[:, 1:]
         real = others < n_units
+        # Links from the first unit to each other unit are enough to connect them all.
         links = np.repeat(self.units[:, 0], real.sum(axis=1)), others[real]
         linked = scipy.sparse.coo_array((np.ones(len(links[0]), dtype=np.int8), links), shape=(n_units, n_units))
         self.group = scipy.sparse.csgraph.connected_components(linked, directed=False)[1].astype(np.int64)
@@ -289,6 +297,7 @@ class _ListedAlignments:
         """One unit of each group."""
         self.first_unit[self.group] = np.arange(n_units)
         self.of_group = self.group[self.units[:, 0]]
+        # Saving against leaving all its units alone.
         self.gain = (1 + real.sum(axis=1)) * alone - self.cost
         from_left = np.lexsort((middle, self.group))
         of_unit = self.group[from_left]

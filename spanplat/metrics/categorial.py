@@ -157,6 +157,8 @@ def _aligned(units: Units, width: int, dissimilarity: Dissimilarity) -> _Aligned
 
 def _pair_alignments(units: Units, dissimilarity: Dissimilarity) -> tuple[IntArray, IntArray]:
     """Align the two rows of every problem. Return the units of each pair."""
+    # All pairs of units of each problem as flat arrays. A loop over problems would be slow, because each sample is a
+    # problem.
     counts = units.counts.reshape(-1, 2)
     first = units.offsets[:-1].reshape(-1, 2)
     problem = np.repeat(np.arange(len(counts)), counts[:, 0])
@@ -168,6 +170,7 @@ def _pair_alignments(units: Units, dissimilarity: Dissimilarity) -> tuple[IntArr
     columns = (units.start, units.end, units.category.astype(np.float64))
     apart = dissimilarity(tuple(column[left] for column in columns), tuple(column[right] for column in columns))
     saved = 2 * dissimilarity.delta_empty - apart
+    # Units whose pair saves nothing stay alone.
     worth = saved > 0
     left, right, saved = left[worth], right[worth], saved[worth]
     chosen = MatchingProblem(left, right).heaviest(saved, np.ones(len(left), dtype=bool))
@@ -176,7 +179,7 @@ def _pair_alignments(units: Units, dissimilarity: Dissimilarity) -> tuple[IntArr
 
 def _result(values: FloatArray, options: GammaOptions) -> Result:
     defined = values[~np.isnan(values)]
-    reason = "on no output are units of these categories aligned, by people and by chance"
+    reason = "no output has aligned units of these categories both in the annotations and in the random samples"
     return Result(
         "gamma_cat",
         {"mean": float(defined.mean()) if len(defined) else None, "outputs": len(defined)},
@@ -198,7 +201,7 @@ GAMMA_CAT = MeanOverOutputs(
     compute=lambda pair: gamma_cat(pair).overall,
     values=lambda pair, _softs, options: [gamma_cat(pair, options).overall.per_output["gamma_cat"]],
     bounds=(float("-inf"), 1.0),
-    why_undefined="on no output are spans aligned",
+    why_undefined="no output has aligned spans",
     has_soft=False,
     ranks=False,
 )

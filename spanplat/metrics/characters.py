@@ -141,6 +141,7 @@ def _covered_stretches(hypothesis: SpanSet, reference: SpanSet) -> tuple[IntArra
         step[0, :, number], step[1, :, number] = 1, -1
         steps += [step[0], step[1]]
     key = np.concatenate(keys)
+    # The order of starts and ends at one position does not matter: the part between them has length 0.
     order = np.argsort(key, kind="stable")
     key, covering = key[order], np.concatenate(steps)[order].cumsum(axis=0)
     # Parts between two texts have a length without meaning. No span covers them, so they add nothing.
@@ -154,7 +155,7 @@ CHAR = PrecisionRecall(
     title="Character F1",
     row_title="characters, with multiplicity",
     explanation=Explanation(
-        "Characters marked by both sides, each as often as it was marked, over all characters marked. What the cards show.",
+        "Characters marked by both sides, each as often as it was marked, over all characters marked. The cards show this figure.",
         "How many spans the characters belong to: one long span counts as much as several short ones.",
     ),
     explanations={

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import highspy
 import numpy as np
-import scipy  # its parts load when they are used: those that are slow to load are needed for agreement alone
+import scipy  # it loads its submodules on first use; the slow ones are needed for agreement only
 
 from spanplat.errors import SpanplatError
 from spanplat.metrics.spans import BoolArray, FloatArray, IntArray
@@ -77,10 +77,13 @@ def cheapest_cover_of_many(members: IntArray, cost: FloatArray, n_units: int, *,
     taken: BoolArray = size == 1
     # With the sets of single units the program always has a solution.
     program.add(np.flatnonzero(taken))
-    share = np.full(n_units + 1, np.inf)  # lower bound for the cost of each unit: its cheapest share of a set
+    # The last place of prices and shares is for the free places of small sets, which cost nothing.
+    # Lower bound for the cost of each unit: its cheapest share of a set.
+    share = np.full(n_units + 1, np.inf)
     np.minimum.at(share, members, (cost / size)[:, None])
     share[n_units] = 0.0
     excess = cost - _summed(share, members)
+    # Before there are prices, these lower bounds show which sets are cheap.
     joining = _cheapest_of_every_unit(members, excess, np.flatnonzero(~taken), n_units, FIRST_SETS)
     while True:
         program.add(joining)
@@ -124,6 +127,7 @@ def _repaired(program: "_Program", excess: FloatArray, *, alone: BoolArray) -> C
         whole = program.whole_sets
         kept = whole[~broken[members[whole, 0]]]
         open_sets = np.flatnonzero(broken[members[:, 0]] & ((excess <= gap) | alone))
+        # New numbers for the units of the small program, and for its free places.
         place = np.append(np.cumsum(broken) - 1, broken.sum())
         small = _Program(place[members[open_sets]], cost[open_sets], int(broken.sum()), exact=program.exact)
         small.add(np.arange(len(open_sets)))
@@ -133,6 +137,7 @@ def _repaired(program: "_Program", excess: FloatArray, *, alone: BoolArray) -> C
         above = float(cost[found].sum()) - program.total
         if above <= gap + PRICE_TOLERANCE:
             return Cover(float(cost[found].sum()), found)
+        # A limit of `above` is always enough: no solution better than this one has a set beyond it.
         gap = min(above, gap * WIDENING)
 
 
@@ -219,5 +224,6 @@ def _cheapest_of_every_unit(
     units, sets = units[real], sets[real]
     order = np.lexsort((excess[sets], units))
     units, sets = units[order], sets[order]
+    # Rank of each candidate among those of its unit, cheapest first.
     place = np.arange(len(units)) - np.searchsorted(units, units, side="left")
     return np.unique(sets[place < number])

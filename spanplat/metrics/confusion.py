@@ -75,6 +75,7 @@ def confusion(pair: Comparison) -> Confusion:
     columns[pairs[:, 0]] = pair.hypothesis.category[pairs[:, 1]]
     matrix = np.zeros((none + 1, none + 1), dtype=np.int64)
     np.add.at(matrix, (rows, pair.hypothesis.category), 1)
+    # Paired reference spans were counted from the other side.
     alone = columns == none
     np.add.at(matrix, (pair.reference.category[alone], columns[alone]), 1)
     return Confusion((*pair.categories, NONE), matrix, pairs)

@@ -96,7 +96,8 @@ def _searched(sets: list[tuple[int, float]], n_units: int, alone: float, *, exac
     """Search sets given as masks with their costs. Return ``None`` if there are too many choices."""
     members = [_Member(mask, cost, _units(mask)) for mask, cost in sets]
     members += [_Member(1 << unit, alone, [unit]) for unit in range(n_units)]
-    floor = [alone] * n_units  # lower bound for the cost of each unit: its cheapest share of a set
+    # Lower bound for the cost of each unit: its cheapest share of a set.
+    floor = [alone] * n_units
     for member in members:
         share = member.cost / len(member.units)
         for unit in member.units:
@@ -135,9 +136,8 @@ def _search(useful: list[tuple[_Member, float]], floor: list[float], ceiling: fl
     n_units = len(floor)
     of_unit: list[list[tuple[int, float]]] = [[] for _ in range(n_units)]
     for member, extra in useful:
-        for unit in (
-            member.units[:1] if exact else member.units
-        ):  # in a partition, a set is taken at its first unit's turn
+        # In a partition, a set is taken at the turn of its first unit.
+        for unit in member.units[:1] if exact else member.units:
             of_unit[unit].append((member.mask, extra))
     states = {(1 << n_units) - 1: 0.0}
     twice: dict[int, float] = {}
@@ -154,6 +154,7 @@ def _search(useful: list[tuple[_Member, float]], floor: list[float], ceiling: fl
         else:
             _take_what_is_open(undecided, of_unit[unit], ceiling, after, floor=floor, twice=twice)
         states = after
+    # The greedy partition is not above the ceiling, so at least one state without open units is left.
     return states[0] + sum(floor)
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-import scipy  # its parts load when they are used: those that are slow to load are needed for agreement alone
+import scipy  # it loads its submodules on first use; the slow ones are needed for agreement only
 
 from spanplat.metrics.overlaps import overlaps
 from spanplat.metrics.spans import BoolArray, Comparison, IntArray, SpanSet
@@ -222,6 +222,7 @@ def _same_members(
     left: list[IntArray], right: list[IntArray], of_left: IntArray, of_right: IntArray, n_clusters: int
 ) -> BoolArray:
     """Return for each cluster whether both sides have the same rows, in any order. Both sides have equally many rows per cluster."""
+    # Sorted by cluster and then by value, equal rows of both sides are at the same position.
     order_left, order_right = np.lexsort((*left, of_left)), np.lexsort((*right, of_right))
     differs = np.zeros(len(of_left), dtype=np.bool_)
     for mine, theirs in zip(left, right, strict=True):

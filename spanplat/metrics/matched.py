@@ -214,6 +214,7 @@ def _gains(
     n_groups = int(of_output.max(initial=-1)) + 1
     group = of_output[candidates.output]
     totals = (sum_by(of_output, size, n_groups) for size in sizes)
+    # Never divided by 0: a candidate has a span on both sides of its group.
     precision, recall = (credit / total[group] for credit, total in zip(worth, totals, strict=True))
     return Gains(precision, recall, group, n_groups)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import scipy  # its parts load when they are used: those that are slow to load are needed for agreement alone
+import scipy  # it loads its submodules on first use; the slow ones are needed for agreement only
 
 from spanplat.metrics.overlaps import Overlaps
 from spanplat.metrics.spans import BoolArray, FloatArray, IntArray, sum_by
@@ -114,6 +114,7 @@ def optimal(pairs: Overlaps, gains: Gains) -> BoolArray:
         proposal = problem.heaviest(weight, active)
         new_precision, new_recall = gains.points(proposal)
         reachable = slope[0] * new_precision + slope[1] * new_recall
+        # The tolerances keep rounding errors from counting as progress.
         better = searching & (_f1(new_precision, new_recall) > _f1(precision, recall) + 1e-15)
         settled = searching & ~better & (reachable <= slope[0] * precision + slope[1] * recall + 1e-12)
         # With these weights the old and the new point are equally heavy, so that a point between them can be found.
@@ -169,6 +170,7 @@ class MatchingProblem:
         chosen = np.zeros(len(weight), dtype=bool)
         stars = np.flatnonzero(self.star & active & (weight > 0))
         order = stars[np.lexsort((stars, -weight[stars], self.component[stars]))]
+        # The pairs are in order of weight within each component, so the first one is the heaviest.
         chosen[order[np.diff(self.component[order], prepend=-1) != 0]] = True
         for block in self.blocks:
             if active[block[0]]:
@@ -206,6 +208,7 @@ def _refine(problem: MatchingProblem, gains: Gains, chosen: BoolArray) -> BoolAr
     slope = _gradient(precision, recall)
     weight = slope[0][gains.group] * gains.precision + slope[1][gains.group] * gains.recall
     bound = gains.points(problem.heaviest(weight, np.ones(len(weight), dtype=bool)))
+    # Without a gap, the matching is the heaviest at its own gradient, and then no other has a higher F.
     gap = slope[0] * (bound[0] - precision) + slope[1] * (bound[1] - recall)
     for group in np.flatnonzero(gap > 1e-12).tolist():
         mine = np.flatnonzero(gains.group == group)
@@ -222,6 +225,7 @@ def _exact(problem: MatchingProblem, gains: Gains, pairs: IntArray) -> list[int]
     points: list[tuple[float, float, list[int]]] = [(0.0, 0.0, [])]
     for component in np.unique(problem.component[pairs]).tolist():
         mine = pairs[problem.component[pairs] == component].tolist()
+        # All matchings of the component: each pair is added to every matching in which both of its spans are free.
         choices: list[tuple[float, float, list[int]]] = [(0.0, 0.0, [])]
         for pair in mine:
             free = [

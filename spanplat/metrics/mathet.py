@@ -245,7 +245,7 @@ def samples_needed(sample_disorders: FloatArray, precision: float) -> IntArray:
 
 def _why_undefined(disorders: Disorders) -> str:
     if np.isnan(disorders.observed).all():
-        return "on no output do two annotators have spans"
+        return "no output has spans of two annotators"
     return "the expected disorder is zero while the observed one is not"
 
 
@@ -256,6 +256,7 @@ def _chunk_disorders(units: Units, width: int, options: GammaOptions) -> FloatAr
     expected = np.stack([hard.mean(axis=1), soft.mean(axis=1)])
     if options.precision is not None:
         needed = np.maximum(samples_needed(hard, options.precision), samples_needed(soft, options.precision))
+        # Outputs that need equally many samples are drawn together.
         for number in np.unique(needed[needed > options.n_samples]).tolist():
             outputs = np.flatnonzero(needed == number)
             mine = units.select((outputs[:, None] * width + np.arange(width)).ravel())
@@ -297,13 +298,13 @@ GAMMA = MeanOverOutputs(
         "γ (Mathet et al. 2015): aligns the spans of both sides so that they disagree least in place and category, and compares "
         "that with random annotations of the same kind. 1 is perfect, 0 is chance, negative is worse than chance. "
         "Every span stands in exactly one alignment. Mean over outputs.",
-        "Outputs where fewer than two sides marked anything: there S∅ speaks.",
+        "Outputs where fewer than two sides marked anything: S∅ covers these.",
     ),
     explanations={
         "soft": Explanation(
             "γ where a span may stand in several alignments, so that one long span can answer to several short ones "
             "(Titeux and Riad 2021). Mean over outputs.",
-            "Outputs where fewer than two sides marked anything: there S∅ speaks.",
+            "Outputs where fewer than two sides marked anything: S∅ covers these.",
         )
     },
     source="Mathet et al. 2015; Titeux & Riad 2021",
@@ -322,7 +323,7 @@ S_EMPTY = MeanOverOutputs(
     name="s_empty",
     title="Agreement on nothing S∅",
     explanation=Explanation(
-        "Agreement on marking nothing: over the outputs where γ says nothing, the mean of 1/(1 + number of spans). "
+        "Agreement on marking nothing: over the outputs without a γ, the mean of 1/(1 + number of spans). "
         "1 when neither side marked anything in any of them.",
         "Where the spans are and what category they have.",
     ),

@@ -78,6 +78,7 @@ def overlaps(pair: Comparison, *, soft: bool = False, severity_penalty: float = 
     per_span = right.counts[left.output]
     hypothesis = np.repeat(np.arange(left.n_spans), per_span)
     first = np.cumsum(per_span) - per_span
+    # The k-th pair of a hypothesis span has the k-th reference span of its output.
     reference = np.arange(len(hypothesis)) - np.repeat(first - right.offsets[:-1][left.output], per_span)
     common = np.minimum(left.end[hypothesis], right.end[reference]) - np.maximum(
         left.start[hypothesis], right.start[reference]

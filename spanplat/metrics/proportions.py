@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-import scipy  # its parts load when they are used: those that are slow to load are needed for agreement alone
+import scipy  # it loads its submodules on first use; the slow ones are needed for agreement only
 
 GROUPS_OF_FISHER = 2
 

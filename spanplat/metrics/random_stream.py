@@ -67,6 +67,8 @@ def stream(seed: int, length: int, most_units: int) -> Stream:
     Stream
     """
     uniform = np.random.RandomState(seed).random_sample(length)  # the stream of published figures, not `default_rng`
+    # The polar method of NumPy's legacy generator: a pair of doubles becomes a point of a square, and counts if the
+    # point is inside the unit circle.
     x1, x2 = 2.0 * uniform[:-1] - 1.0, 2.0 * uniform[1:] - 1.0
     square = x1 * x1 + x2 * x2
     accepted = (square < 1.0) & (square > 0.0)
@@ -75,11 +77,16 @@ def stream(seed: int, length: int, most_units: int) -> Stream:
         reverse = position[parity::2][::-1]
         position[parity::2] = np.minimum.accumulate(reverse)[::-1]
     position = np.append(position, [length, length])
+    # Positions without an accepted pair behind them read any valid place. Nobody uses their deviates.
     safe = np.minimum(position, length - 2)
+    # 0.5 keeps the logarithm defined for rejected pairs.
     factor = np.sqrt(-2.0 * np.log(np.where(accepted, square, 0.5)) / np.where(accepted, square, 0.5))[safe]
     after_pair = np.minimum(position + 2, length)
+    # One unit: a pair of deviates for gap and duration, then one double for the category.
     step = np.minimum(after_pair + 1, length)
     jumps = [step]
     while 2 ** len(jumps) <= most_units:
+        # Two jumps of 2 ** b units are one of 2 ** (b + 1).
         jumps.append(jumps[-1][jumps[-1]])
+    # The generator returns factor * x2 first and keeps factor * x1 for the next call.
     return Stream(np.append(uniform, 0.5), factor * x2[safe], factor * x1[safe], after_pair, tuple(jumps))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
-import scipy  # its parts load when they are used: those that are slow to load are needed for agreement alone
+import scipy  # it loads its submodules on first use; the slow ones are needed for agreement only
 
 from spanplat.errors import InvalidInput
 from spanplat.metrics.result import Result
@@ -93,6 +93,7 @@ def judge_correlation(ratings: FloatArray, *, systems: IntArray | None = None) -
     results = []
     for judge in range(len(ratings)):
         others = np.delete(ratings, judge, axis=0)
+        # Not `nanmean`, which warns about items that no other judge rated.
         number = (~np.isnan(others)).sum(axis=0)
         total = np.nansum(others, axis=0)
         mean = np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0)
@@ -102,7 +103,7 @@ def judge_correlation(ratings: FloatArray, *, systems: IntArray | None = None) -
     figures: dict[str, float | None] = {
         name: float(np.mean(np.array(found, dtype=np.float64))) if found else None for name, found in values.items()
     }
-    undefined = {name: "for no judge is it defined" for name, value in figures.items() if value is None}
+    undefined = {name: "it is not defined for any judge" for name, value in figures.items() if value is None}
     figures["judges"] = len(values["pearson"])
     return Result(
         "judge_correlation", figures, outputs=ratings.shape[1], options=results[0].options, undefined=undefined
@@ -221,6 +222,7 @@ def cohen_kappa(
     expected = np.outer(observed.sum(axis=1), observed.sum(axis=0))
     distance = np.abs(np.arange(len(levels))[:, None] - np.arange(len(levels))).astype(np.float64)
     cost = {"unweighted": (distance > 0).astype(np.float64), "linear": distance, "quadratic": distance**2}[weights]
+    # κ = 1 - observed disagreement / chance disagreement, both weighted (Cohen 1968).
     chance = float((cost * expected).sum())
     kappa = None if chance == 0 else 1.0 - float((cost * observed).sum()) / chance
     undefined = {} if kappa is not None else {"kappa": "both sides give one and the same rating everywhere"}
@@ -295,4 +297,5 @@ def _tied_share(left: FloatArray, right: FloatArray) -> float | None:
         _, number = np.unique(np.stack(columns, axis=1), axis=0, return_counts=True)
         return int((number * (number - 1) // 2).sum())
 
+    # Pairs tied on both sides were counted twice.
     return (tied(left) + tied(right) - tied(left, right)) / (n * (n - 1) // 2)

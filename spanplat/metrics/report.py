@@ -246,6 +246,7 @@ def _per_category(pair: Comparison, counting: CountOptions, empty: Empty) -> Fig
         mine = pair.of_category(code)
         figures[name] = {"spans": {"reference": mine.reference.n_spans, "hypothesis": mine.hypothesis.n_spans}}
         for measure in PRECISION_RECALL.values():
+            # Categories have micro averages only, and these need no grouping.
             counts = measure.counts(mine, replace(counting, by=None))
             # `pair`, not `mine`: an output is left out if it has no span at all, not if it has none of this category.
             figures[name][measure.name] = score(counts.select(_compared(pair, measure, empty))).as_dict()

@@ -148,6 +148,7 @@ def permutation_test(
         differences = statistic(sums[0] + swaps)[:, 0] - statistic(sums[1] - swaps)[:, 0]
         # The tolerance counts equal differences that rounding makes slightly smaller.
         extreme += int((np.abs(differences) >= abs(observed) - 1e-12).sum())
+    # The observed assignment counts as one of the permutations, so that p is never 0.
     p_value = float("nan") if np.isnan(observed) else (1 + extreme) / (1 + n_permutations)
     return PermutationTest(observed, p_value)
 
@@ -178,6 +179,7 @@ def rank_clusters(scores: FloatArray, p_values: FloatArray, *, level: float = 0.
     [1, 1, 3]
     """
     order = np.argsort(-scores, kind="stable")
+    # NaN, where nothing could be tested, compares as not significant.
     significant = p_values[np.ix_(order, order)] < level
     ranks = np.empty(len(scores), dtype=np.int64)
     rank = 1

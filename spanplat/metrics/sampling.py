@@ -39,6 +39,8 @@ def draw(fits: Fits, *, n_annotators: int, n_samples: int, seed: int) -> Units:
     Units
         Row ``(output * n_samples + sample) * n_annotators + annotator``.
     """
+    # A unit takes about 3.5 doubles: two for each of the 4/π pairs until one is accepted, and one for its category. 6
+    # leaves room, and a table that is too short after all is doubled.
     expected = n_samples * n_annotators * (fits.count[0] + fits.count[1] + 2).max(initial=1.0)
     # A power of two, so that calls with similar data find the same table in the cache of `stream`.
     length = 1 << int(6 * expected + 256).bit_length()
@@ -123,6 +125,8 @@ def _locate(fits: Fits, table: Stream, *, n_annotators: int, n_samples: int) -> 
             drawn += count
             here = (sample, annotator)
             positions[here], counts[here], spares[here], have_spare[here] = position, count, spare, has_spare
+            # Each unit takes one new pair. With a spare deviate, the spare is its gap, and the second of the pair is the
+            # next spare.
             last = table.after_units(position, np.maximum(count - 1, 0))
             spare = np.where(count > 0, table.second[last], spare)
             position = np.where(count > 0, table.jumps[0][last], position)
@@ -160,6 +164,7 @@ def _expand(fits: Fits, runs: _Runs, table: Stream, *, runs_per_output: int) -> 
         here = first_unit[:active] + number
         starts[here] = begin
         ends[here] = begin + duration
+        # Like `searchsorted` in `draw_one_by_one`, for many rows at once.
         labels[here] = (fits.cumulative[of] <= table.uniform[behind][:, None]).sum(axis=1)
         previous, spare, position = begin + duration, second, table.jumps[0][at]
     return Units(offsets, starts, ends, fits.labels[labels]), redraw

@@ -62,6 +62,7 @@ def low_recall(spans: SpanSet, p: float, *, seed: int) -> SpanSet:
     """
     if not 0 <= p <= 1:
         raise InvalidInput(f"The probability to drop a span is {p}; it must lie between 0 and 1.")
+    # One number per span, whatever p is: so a higher p drops the same spans and more.
     return spans.keep(np.random.default_rng(seed).random(spans.n_spans) >= p)
 
 

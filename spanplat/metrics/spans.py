@@ -107,6 +107,7 @@ class SpanSet:
                     )
                 rows.append(Span(*span))
             ends.append(len(rows))
+        # `reshape` gives an empty list of spans its columns.
         columns = np.array(rows, dtype=np.int64).reshape(len(rows), len(Span._fields)).T.copy()
         return cls(np.array(ends, dtype=np.int64), *columns)
 

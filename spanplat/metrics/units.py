@@ -97,6 +97,7 @@ def units_of(annotators: Sequence[SpanSet]) -> Units:
     order = np.lexsort((ranks[category], end, start, rows))
     order = order[(end > start)[order] & (side == 0)[order]]
     rows, start, end, category = rows[order], start[order], end[order], category[order]
+    # Duplicates are neighbours after the sort.
     same = (np.diff(rows) == 0) & (np.diff(start) == 0) & (np.diff(end) == 0) & (np.diff(category) == 0)
     first = np.concatenate([[True], ~same])[: len(rows)]
     offsets = np.concatenate([[0], np.cumsum(np.bincount(rows[first], minlength=n_rows))]).astype(np.int64)

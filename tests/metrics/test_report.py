@@ -86,7 +86,7 @@ def test_an_undefined_figure_is_null_with_a_reason() -> None:
     report = agreement_report(Comparison.of([[]], [[(0, 4, 0)]], ["wrong"]))
 
     assert report["gamma"]["hard"]["mean"] is None
-    assert report["undefined"]["gamma.hard.mean"] == "on no output do two annotators have spans"
+    assert report["undefined"]["gamma.hard.mean"] == "no output has spans of two annotators"
     assert report["pearson"]["micro"] is None
     assert "pearson.micro" in report["undefined"]
 

@@ -47,6 +47,7 @@ class ChatCompletions:
         usage = response.get("usage")
         return ModelReply(
             text=str(message.get("content") or refusal or ""),
+            # The first name is DeepSeek's and vLLM's, the second OpenRouter's.
             reasoning=str(message.get("reasoning_content") or message.get("reasoning") or ""),
             model_version=str(response.get("model") or ""),
             response=response,

@@ -64,7 +64,6 @@ class Messages:
         thoughts = [str(block.get("thinking") or "") for block in blocks if block.get("type") == "thinking"]
         usage = response.get("usage")
         read, written = count(usage, "cache_read_input_tokens"), count(usage, "cache_creation_input_tokens")
-        # Anthropic's input_tokens leave out the tokens read from and written to the cache; ours include them.
         return ModelReply(
             text=tools[-1] if tools else "".join(texts),
             reasoning="\n\n".join(thoughts),
@@ -72,6 +71,7 @@ class Messages:
             response=response,
             finish_reason=_FINISHES.get(str(response.get("stop_reason")), "other"),
             usage=Usage(
+                # Anthropic's input_tokens leave out the tokens read from and written to the cache; ours include them.
                 input_tokens=count(usage, "input_tokens") + read + written,
                 output_tokens=count(usage, "output_tokens"),
                 reasoning_tokens=count(usage, "output_tokens_details", "thinking_tokens"),
@@ -97,8 +97,10 @@ class Messages:
                     _extend(blocks.setdefault(index, {}), delta)
                 case {"type": "message_delta", "delta": dict(delta)}:
                     whole |= delta
+                    # The input tokens come with the first event, the output tokens with this one.
                     whole["usage"] = {**(whole.get("usage") or {}), **(event.get("usage") or {})}
-                case {"type": "message_stop"}:  # the pieces of a tool's input are JSON only when all are there
+                # The pieces of a tool's input are JSON only when all are there.
+                case {"type": "message_stop"}:
                     for index, text in inputs.items():
                         blocks[index]["input"] = _parsed(text)
                     return whole | {"content": [blocks[index] for index in sorted(blocks)]}
@@ -107,6 +109,7 @@ class Messages:
 
 def _extend(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
     """Append the texts of a delta to a block."""
+    # The signature of the reasoning is not used, but the response is stored complete.
     for name in ("text", "thinking", "signature"):
         if isinstance(delta.get(name), str):
             block[name] = block.get(name, "") + delta[name]

@@ -41,7 +41,8 @@ class Responses:
         if response.get("status") == "failed":
             error = response.get("error")
             message = error.get("message") if isinstance(error, Mapping) else None
-            raise CallFailed(f"the server gave up on the answer: {message or 'no reason given'}", status=500)
+            # A response that failed has HTTP status 200. As 500 it is retried like other errors of the server.
+            raise CallFailed(f"the server could not finish the answer: {message or 'no reason given'}", status=500)
         texts = list(_parts(output, "message", "content", "output_text", "text"))
         refusals = list(_parts(output, "message", "content", "refusal", "refusal"))
         usage = response.get("usage")

@@ -21,6 +21,7 @@ from spanplat.schemas.questions import PairQuestion
 _NOT_TOLD = {"prompt_sha256", "placement", "fuzzy", "instructions_from", "examples_from", "examples", "examples_seed"}
 """Settings that the prompts do not depend on, once the inputs from other campaigns are stored."""
 
+# Only the two final instructions state these settings to the model.
 _TOLD_AT_THE_END = ("final_instructions", "reasoning")
 FINAL_PARTS = ("think_briefly", "answer_only")
 """Prompt parts of the two final instructions."""
@@ -164,6 +165,7 @@ def check_prompt(definition: CampaignDefinition) -> None:
             "final_instructions are asked for, but model.prompt has no place for them; end it with "
             '{{ parts("think_briefly", "answer_only") }}'
         )
+    # A template of the campaign's own may have parts of its own, under any names.
     unknown = [name for name in settings.parts if name not in part_names() and settings.prompt is None]
     if unknown:
         raise InvalidInput(f"there is no prompt part {unknown[0]!r} (parts: {', '.join(part_names())})")

@@ -39,6 +39,7 @@ def reply_schema(definition: CampaignDefinition) -> Schema | None:
     Every property is required, and no other is allowed. Providers demand this of a schema that they enforce.
     """
     settings = definition.model or PromptSettings()
+    # With an enforced schema, a model could not write its reasoning before the JSON.
     if settings.reply_form != "spans" or thinks_aloud(settings):
         return None
     properties: Schema = {"annotations": {"type": "array", "items": _object(_span(definition, settings))}}

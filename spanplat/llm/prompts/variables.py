@@ -113,6 +113,7 @@ def template_variables(definition: CampaignDefinition, item: AskedItem, inputs: 
 
 def source_as_text(source: Any) -> str:
     """Return a source in the form that a model sees: text unchanged (also if it is the only field), anything else as JSON."""
+    # Compared with the empty containers only: 0 and False are sources with a content.
     if source is None or source in ({}, []):
         return ""
     if isinstance(source, Mapping) and len(source) == 1 and isinstance(only := next(iter(source.values())), str):

@@ -35,6 +35,7 @@ class AnthropicProvider(RemoteProvider):
             base_url=allowed_address(settings, OWN_ADDRESS),  # the SDK would take it from the environment
             max_retries=0,
             timeout=settings.timeout,
+            # Otherwise the SDK would trace each call for the process's OpenTelemetry, if there is one.
             open_telemetry=False,
         )
         super().__init__(anthropic, client, key, settings, Messages())
@@ -80,9 +81,11 @@ class AnthropicProvider(RemoteProvider):
                     break
                 counts = listed.request_counts
                 size = counts.processing + counts.succeeded + counts.errored + counts.expired + counts.canceled
+                # The list shows no ids of requests, so a batch is first compared by its size.
                 if listed.id in batch.others or size != batch.requests:
                     continue
                 if listed.processing_status != "ended":
+                    # It may be ours, but its ids can be read only when it has ended.
                     unclear = True
                 elif await self._bears(listed.id, batch.mark):
                     return BatchSearch(str(listed.id))

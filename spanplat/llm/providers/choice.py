@@ -12,7 +12,7 @@ from spanplat.schemas.model_settings import ModelSettings
 
 
 class Client(Protocol):
-    """Class of a provider's module, by its name in the list of providers."""
+    """Interface of the classes that the list of providers names."""
 
     def of(self, settings: ModelSettings, categories: Sequence[Category] = ()) -> Provider:
         """Return the provider for these settings. Only offline annotators need the campaign's ``categories`` here."""
@@ -35,7 +35,7 @@ def client_of(settings: ModelSettings) -> Client:
 
 
 def make_provider(definition: CampaignDefinition) -> Provider:
-    """Return the provider of a model campaign. Only now are SDKs imported and keys read.
+    """Return the provider of a model campaign. SDKs are imported and keys are read here, not earlier.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def make_provider(definition: CampaignDefinition) -> Provider:
 
 
 def make_language_model(settings: ModelSettings) -> Provider:
-    """Return the language model that the settings name. Only now are SDKs imported and keys read.
+    """Return the language model that the settings name. SDKs are imported and keys are read here, not earlier.
 
     Raises
     ------

@@ -28,7 +28,7 @@ _STATUSES = {
 
 _TOO_LONG = "context_length_exceeded"
 _TOO_LONG_WORDS = "prompt is too long"
-_SHORTEN = "; a shorter prompt, such as one without examples, or a model that takes longer ones would do"
+_SHORTEN = "; use a shorter prompt, such as one without examples, or a model that accepts longer ones"
 
 T = TypeVar("T")
 
@@ -45,6 +45,7 @@ async def calling(sdk: ModuleType, key: str | None, call: Awaitable[T]) -> T:
 
     try:
         return await call
+    # The order matters: a time-out is a connection error for the SDKs, and both are an APIError.
     except sdk.APITimeoutError as error:
         # Without a connection, nothing can have been billed. After a connection, it can.
         if isinstance(error.__cause__, httpx2.ConnectTimeout | httpx2.PoolTimeout):
@@ -52,9 +53,8 @@ async def calling(sdk: ModuleType, key: str | None, call: Awaitable[T]) -> T:
         raise CallFailed("the server did not answer in time (model.timeout)", kind="timeout") from error
     except sdk.APIStatusError as error:
         message, code = _said(error.body)
-        status = (
-            error.status_code if error.status_code >= 400 else status_of(code)
-        )  # within a stream that began with 200
+        # Within a stream the response began with 200, so only the error's name tells the status.
+        status = error.status_code if error.status_code >= 400 else status_of(code)
         raise CallFailed(
             without_keys(f"the server answers {status}: {message}", key),
             status=status,
@@ -71,7 +71,7 @@ async def calling(sdk: ModuleType, key: str | None, call: Awaitable[T]) -> T:
     except sdk.APIError as error:  # sent within a stream
         message, code = _said(error.body)
         raise CallFailed(
-            without_keys(f"the server broke off: {message}", key), status=status_of(code), code=code
+            without_keys(f"the server ended its reply with an error: {message}", key), status=status_of(code), code=code
         ) from None
     except httpx2.TimeoutException as error:
         raise CallFailed("the server fell silent in the middle of its reply (model.timeout)", kind="timeout") from error
@@ -85,6 +85,7 @@ async def calling(sdk: ModuleType, key: str | None, call: Awaitable[T]) -> T:
 def failure_within(response: Mapping[str, Any], key: str | None) -> CallFailed | None:
     """Return the failure in a response with a good status, as gateways send it, or None if there is none."""
     error = response.get("error")
+    # A response with content is read by its interface: OpenAI's responses have the field ``error`` beside their output.
     if not isinstance(error, Mapping) or any(name in response for name in ("choices", "output", "content")):
         return None
     message, code = _said(response)
@@ -93,6 +94,7 @@ def failure_within(response: Mapping[str, Any], key: str | None) -> CallFailed |
 
 def status_of(code: str | None) -> int:
     """Return the HTTP status for a provider's name of an error, or 500 if the name is not known."""
+    # Some gateways give the status itself as the code of the error.
     if code is not None and code.isdecimal() and 400 <= int(code) < 600:
         return int(code)
     return _STATUSES.get(code or "", 500)
@@ -104,6 +106,7 @@ def _said(body: object) -> tuple[str, str | None]:
         body = body["error"]
     if not isinstance(body, Mapping):
         return (str(body or "").strip() or "no reason given")[:LONGEST_MESSAGE], None
+    # OpenAI's code is more exact than its type, and may be null. Anthropic has only a type.
     code = body.get("code") or body.get("type")
     message = str(body.get("message") or "no reason given")[:LONGEST_MESSAGE]
     if code == _TOO_LONG or message.startswith(_TOO_LONG_WORDS):
@@ -117,6 +120,7 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
     >>> retry_after({"retry-after": "3"}), retry_after({"retry-after-ms": "250"}), retry_after({})
     (3.0, 0.25, None)
     """
+    # Not in the standard, but more exact, so the SDKs prefer it too.
     with contextlib.suppress(KeyError, ValueError):
         return max(0.0, float(headers["retry-after-ms"]) / 1000)
     value = headers.get("retry-after")
@@ -128,5 +132,6 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
         moment = parsedate_to_datetime(value)
     except ValueError:
         return None
+    # A date with the zone -0000 has no time zone in Python.
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())

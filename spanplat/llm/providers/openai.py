@@ -15,6 +15,7 @@ from spanplat.schemas.categories import Category
 from spanplat.schemas.model_settings import ModelSettings
 from spanplat.schemas.prompt_settings import ReasoningSettings
 
+# "words" is a server without a field for a budget of reasoning. The prompt states the budget in words then.
 Server = Literal["words", "openrouter", "dashscope", "vllm", "gemini"]
 
 KEY_VARIABLE = "OPENAI_API_KEY"
@@ -162,6 +163,7 @@ class OpenAIProvider(RemoteProvider):
             except CallFailed as failure:
                 return name, failure
         error = (body or {}).get("error") if isinstance(body, Mapping) else None
+        # A request that was never answered has no response, and its error stands on the line itself.
         error = error or line.get("error") or {}
         message = without_keys(f"in the batch: {error.get('message') or 'no reason given'}", self._key)
         code = error.get("code")
@@ -197,6 +199,7 @@ def _server(settings: ModelSettings, reasoning: ReasoningSettings) -> Server:
     if reasoning.budget_for != "auto":
         return reasoning.budget_for
     host = str(settings.base_url.host) if settings.base_url else ""
+    # The responses interface has no field for a budget, on any server.
     if settings.interface != "chat":
         return "words"
     return next((server for name, server in _HOSTS if host == name or host.endswith(f".{name}")), "words")

@@ -130,6 +130,8 @@ class OverlapAnnotator:
                     "reason": "These words or numbers do not occur in the source.",
                     "text": quote,
                     "category": self._category,
+                    # A quote may occur several times. Without its number, the reader of the reply would have to guess
+                    # the place.
                     "occurrence": _occurrence(item.text, quote, start),
                 }
             )
@@ -146,6 +148,7 @@ def tokenize(text: str) -> Iterator[Token]:
 
 def fold(word: str) -> str:
     """Return the form of a word for comparisons: case-folded, without accents."""
+    # NFKD separates accents from their letters, so that they can be left out.
     return "".join(c for c in unicodedata.normalize("NFKD", word.casefold()) if not unicodedata.combining(c))
 
 
@@ -207,6 +210,7 @@ def _stretches(text: str, tokens: Iterable[Token]) -> Iterator[tuple[int, int]]:
 
 def _occurrence(text: str, quote: str, start: int) -> int:
     """Return the number of occurrences of a quote before its place, without overlaps."""
+    # Counted as `locate_quote` counts, so that the number leads back to this place.
     count, position = 0, text.find(quote)
     while 0 <= position < start:
         count += 1

@@ -75,10 +75,11 @@ class RemoteProvider:
     async def _post(self, body: Mapping[str, Any]) -> tuple[object, Mapping[str, str]]:
         import httpx2  # noqa: PLC0415 (comes with the SDKs, and is loaded with them)
 
-        response = await self._call(self._client.post(self._interface.path, body=body, cast_to=httpx2.Response))
         # The raw response instead of the SDK's types, because it is stored as received.
+        response = await self._call(self._client.post(self._interface.path, body=body, cast_to=httpx2.Response))
         try:
             return response.json(), response.headers
+        # For example the web page of a wrong address. _read shows how it begins.
         except ValueError:
             return response.text, response.headers
 
@@ -98,6 +99,7 @@ class RemoteProvider:
         try:
             return await calling(self._sdk, self._key, call)
         except CallFailed as failure:
+            # Another server never gets the provider's own key, so a refusal there needs its own explanation.
             if failure.status in (401, 403) and self._key is None:
                 raise CallFailed(
                     f"{failure}; it was sent no key, because model.base_url is not the provider's own address: "

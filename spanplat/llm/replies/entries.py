@@ -79,6 +79,8 @@ def _list_of(value: Any, depth: int = 0) -> tuple[list[Any], dict[str, Any]] | N
     parts = _named(value)
     for name in LISTS:
         if name in parts:
+            # Only under the name that the prompt asks for: under other names, objects without a passage may be
+            # anything.
             if name == LISTS[0] and _is_meant_for_entries(parts[name]):
                 return parts[name], parts
             inside = _list_of(parts[name], depth + 1)
@@ -114,6 +116,7 @@ def _entry(element: Any) -> QuotedSpan | InvalidEntry:
         context=_first(parts, _CONTEXT),
         category=category or "",
         subcategory=subcategory,
+        # A number outside this range is no count, and the quote is placed without it.
         occurrence=occurrence if occurrence is not None and 0 <= occurrence < 10**6 else None,
         severity=_first(parts, _SEVERITY, numbers=True),
         side=None if side is None else "source" if side.casefold() in _SOURCE_NAMES else "output",

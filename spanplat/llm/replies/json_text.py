@@ -13,9 +13,12 @@ Accept = Callable[[Any], bool]
 Item = dict[str, Any]
 
 MOST_CHARACTERS = 1_000_000
+"""Largest part of a reply that is searched."""
 # Without this limit, a reply that consists of brackets would take quadratic time.
 _MOST_ATTEMPTS = 500
 _OPENS = re.compile(r"[\[{]")
+# An object with a first key, also without or with wrong quotation marks, or a list of objects. Other brackets, such as
+# [1] or {x}, belong to prose.
 _BEGINS_ANSWER = re.compile(r"""\{\s*(?:["'“‘]|\w+\s*:)|\[\s*\{""")
 _SEPARATOR = re.compile(r"[\s,;]*")
 _ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
@@ -87,6 +90,7 @@ def search_json(reply: str, accept: Accept, *, is_entry: Callable[[Any], bool], 
         if is_entry(candidate.value) and (row := _row_ending(reply, candidates, number, is_entry)):
             return JsonSearch(row, cut_off)
         if accept(candidate.value):
+            # An empty list may be a draft or a repeated form. A broken answer after it is then the real one.
             later = [one for one in candidates[number + 1 :] if not one.valid]
             if candidate.value == [] and (mended := _last_mended(reply, later, accept, may_close=may_close)):
                 return mended
@@ -152,6 +156,7 @@ def _candidates(reply: str) -> Iterator[_Candidate]:
                 continue
             closing = _closing(reply, start)
             if closing is None:
+                # All that follows lies inside these brackets, so the search ends.
                 yield _Candidate(start, len(reply), closed=False)
                 return
             yield _Candidate(start, closing)

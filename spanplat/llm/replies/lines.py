@@ -10,6 +10,8 @@ from spanplat.schemas.questions import Answer, AnyQuestion, PairQuestion
 from spanplat.schemas.reply import QuotedSpan
 from spanplat.schemas.slug import slugify
 
+# A label with marks of a list, a number or Markdown around it, then a colon. The full-width colon is that of Chinese
+# and Japanese replies.
 _LINE = re.compile(
     r"^[\s>*_#\-–•|`]*(?:\(?\d+[.)]\s*)?[*_`]*(?P<name>[^:：=\n]{1,200}?)[*_`\s]*[:：=][*_`\s]*(?P<value>.*)$"
 )
@@ -102,6 +104,7 @@ class _GaugeReader:
         elif name and _OVERALL.match(name):
             self.finish()
             self._in_overall, self._current, self.found.label = True, "label", value
+        # After the overall label, a reason explains the label and not the last error.
         elif self._in_overall and name in _REASONS:
             self._current, self.found.reason = "overall reason", value
         elif not self._in_overall and name in _PARTS:
@@ -190,6 +193,7 @@ def read_choices(reply: str, questions: Sequence[PairQuestion]) -> dict[str, Ans
             if current is not None:
                 given[current.key]["best" if role in ("best", "better") else "worst"] = _unquoted(value)
             continue
+        # A criterion is named after "Criterion:", before a colon, or on a line of its own.
         heading = value if role in ("criterion", "question") else (name or "") if not value else line
         bare = heading.strip(" \t*_#:`\"'")
         current = names.get(slugify(bare), current) if bare else current
@@ -205,6 +209,7 @@ def _choice(question: PairQuestion, given: dict[str, Any]) -> str:
     worst = question.read(given["worst"]) if "worst" in given else None
     if "worst" in given and worst is None:
         raise UnreadableReply("wrong shape", f"{given['worst'][:80]!r} is no answer to {question.label!r}")
+    # A reply that calls only one of the two a tie contradicts itself.
     if worst is not None and (worst == "tie") != (best == "tie"):
         raise UnreadableReply("wrong shape", f"the reply calls it a tie and no tie for {question.label!r}")
     if worst == best and best != "tie":

@@ -124,12 +124,14 @@ class _Placer:
             return UnplacedRecord(_record(quote), found)
         if self.definition.spans.overlap == "forbid" and any(_overlap(found, span) for span in self.spans):
             return UnplacedRecord(_record(quote), "it overlaps an earlier span, which the campaign forbids")
+        # Only placed spans can be overlapped. A quote without a place blocks no other.
         self.spans.append(found)
         return found
 
     def _category(self, quote: QuotedSpan) -> ResolvedCategory | None:
         categories = self.definition.categories
         if not quote.category.strip():
+            # A model need not name the only category.
             return ResolvedCategory(categories[0], None, "only one") if len(categories) == 1 else None
         return find_category(categories, quote.category, quote.subcategory)
 
@@ -144,6 +146,7 @@ class _Placer:
     def _located(
         self, quote: QuotedSpan, meant: ResolvedCategory, side: Literal["output", "source"], mention: _Mention
     ) -> MarkedSpan | str:
+        # Such a category is about the whole text, whatever the model quoted.
         if meant.category.exclusive:
             text = self.item.text
             return self._span(quote, meant, text, WHOLE) if text else "the text is empty"
@@ -205,6 +208,8 @@ class _Search:
             return first
         for quote, loose in _loosened(self.quote.text):
             context = self.quote.context
+            # Text, quote and context get the same plain form. Each sign becomes one character, so the offsets fit the
+            # stored text.
             if loose.startswith("ignoring"):
                 found = self._one(text.translate(_TYPOGRAPHY), quote, context and context.translate(_TYPOGRAPHY))
             else:

@@ -133,7 +133,7 @@ def _explained(problem: UnreadableReply, content: str, parts: ReplyParts, *, cut
     if not content.strip():
         return UnreadableReply("empty", "the reply is empty")
     if not parts.answer.strip():
-        return UnreadableReply("empty", "the reply holds reasoning only, and no answer")
+        return UnreadableReply("empty", "the reply holds only reasoning and no answer")
     # Searched only in replies without an answer: an annotation may quote a text with such words.
     if problem.kind != "cut off" and _REFUSAL.search(parts.answer):
         return UnreadableReply("refusal", f"{REFUSED}: {_shortened(parts.answer)}")
@@ -235,6 +235,7 @@ def _read_ratings(
     del item, settings
     questions = asked_questions(definition.questions)
     search = search_json(reply, lambda value: _answers_all(questions, value), is_entry=lambda _: False)
+    # An object that answers every required question is complete, even if a limit ended the reply after it.
     if search.found is not None:
         return ParsedReply(answers=named_answers(questions, make_storable(search.found.value)), how=search.found.how)
     if cut:
@@ -264,7 +265,9 @@ def _read_errors(
         raise UnreadableReply("cut off", "the reply was cut off")
     spans, unplaced = _placed(quotes, definition, item, settings)
     scale = {level.key: place for place, level in enumerate(definition.severities)}
-    by_severity = sorted(spans, key=lambda span: -scale.get(span.severity or "", -1))  # of equals the first stay first
+    # The sort is stable, so among equals the first stay first. An unknown severity counts as the mildest.
+    by_severity = sorted(spans, key=lambda span: -scale.get(span.severity or "", -1))
+    # By identity, because two equal spans are two errors.
     kept = {id(span) for span in by_severity[: settings.most_errors]}
     beyond = [
         UnplacedRecord(

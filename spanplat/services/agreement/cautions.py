@@ -74,6 +74,7 @@ def find_cautions(
         Data revisions of the campaigns in this session by slug, if the caller knows them: see `data_revision`.
     """
     marks = revisions or {}
+    # One campaign may be on both sides.
     different = list({campaign.id: campaign for campaign in campaigns}.values())
     unfinished = [found for campaign in different if (found := _unfinished(session, campaign, marks)) is not None]
     if filters is not None and filters.categories:
@@ -90,6 +91,7 @@ def find_cautions(
 
 
 def _unfinished(session: Session, campaign: Campaign, revisions: Mapping[str, str]) -> UnfinishedCampaign | None:
+    # No more annotations will come to an imported or a closed campaign.
     if campaign.kind == "external" or campaign.status == CampaignStatus.CLOSED:
         return None
     # Annotations that count change the revision. New outputs arrive in new batches. Nothing else changes the two numbers.

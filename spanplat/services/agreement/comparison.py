@@ -240,6 +240,7 @@ class AgreementComputation:
             restrict(self._alignments[0], self._reference, outputs), (self._reference, self._hypothesis)
         )
         own = {**same.headline(), **same.intervals(self._options.bootstrap)}
+        # As in `align_within`: one annotator of the reference is compared with each of the others.
         rule = self._rules[0] if self._rules[0].name == "group" else Rule("first")
         return {
             "ceiling": {
@@ -293,6 +294,7 @@ class JointComputation:
                 "hypothesis": _side_of(self._hypothesis, self._rules[1], [self._joint.hypothesis_rows]),
                 **_coverage(self._reference, self._hypothesis, self._joint.outputs),
             }
+        # γ and its interval are one stage here. The other stages have nothing to add.
         if stage != "gamma":
             return {"ceiling": None} if stage == "ceiling" else {}
         options = GammaOptions(n_samples=self._options.samples, seed=self._options.seed)
@@ -311,6 +313,7 @@ def _coverage(reference: Side, hypothesis: Side, compared: set[int]) -> dict[str
 
 
 def _alignments(reference: Side, reference_rule: Rule, hypothesis: Side, hypothesis_rule: Rule) -> list[Alignment]:
+    # On either side, the rule compares all annotators of both sides.
     if "pairs" in (reference_rule.name, hypothesis_rule.name):
         return list(align_annotators(reference, hypothesis))
     alignment = align(reference, reference_rule, hypothesis, hypothesis_rule)
@@ -322,6 +325,7 @@ def _mean(figures: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _side_of(side: Side, rule: Rule, rows: Sequence[np.ndarray[Any, np.dtype[np.int64]]]) -> dict[str, Any]:
+    # An annotation that is compared several times counts once.
     used = np.unique(np.concatenate(rows))
     return {"campaign": side.campaign, "rule": str(rule), "spans": int(side.spans.counts[used].sum())}
 

@@ -209,6 +209,7 @@ def _compare(session: Session, request: SignedRequest[AgreementOptions]) -> Disa
     f1 = char(pair).per_output["f1"]
     differing = clusters.counts.sum(axis=1) - clusters.counts[:, TYPES.index(ClusterType.AGREEMENT)]
     works = [reference.works[row] for row in alignment.reference]
+    # Several rows of one output: the pairs of annotators that a rule compares on it.
     rows: dict[int, list[int]] = {}
     for row, work in enumerate(works):
         rows.setdefault(work.output_id, []).append(row)

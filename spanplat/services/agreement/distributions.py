@@ -75,6 +75,7 @@ def f1_bins(found: Disagreements) -> list[Bin]:
     """Count the outputs by character F1 (same category) in ten bins, and by how many sides have spans."""
     # `linspace` gives 0.30000000000000004. Without rounding an F1 of 0.3 would fall into the bin below.
     edges = np.linspace(0, 1, N_BINS + 1).round(10)
+    # The last bin includes its upper bound, so that an F1 of 1 has a bin.
     place = np.clip(np.searchsorted(edges, found.f1, side="right") - 1, 0, N_BINS - 1)
     sides = (found.pair.reference.counts > 0).astype(np.int64) + (found.pair.hypothesis.counts > 0)
     table = np.zeros((N_BINS, 3), dtype=np.int64)

@@ -319,6 +319,7 @@ def _rank(figures: Sequence[MeasuredFigure], p_values: FloatArray) -> list[Ranke
     ranked = [RankedFigure(**vars(figure)) for figure in figures]
     defined = [place for place, figure in enumerate(figures) if figure.value is not None]
     scores = np.array([figures[place].value for place in defined], dtype=np.float64)
+    # Clusters follow from the tests, ranks from the scores: entries of one cluster may have different ranks.
     clusters = rank_clusters(scores, p_values[np.ix_(defined, defined)], level=SIGNIFICANCE)
     for place, cluster, score in zip(defined, clusters, scores, strict=True):
         ranked[place] = replace(ranked[place], rank=1 + int((scores > score).sum()), cluster=cluster)

@@ -21,6 +21,7 @@ def mean_of_reports(reports: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 def _mean_of(name: str, values: list[Any]) -> Any:
     if name == "undefined":
+        # A figure with a value in any report has a mean, so only reasons that all reports share remain.
         return {path: reason for path, reason in values[0].items() if all(path in value for value in values)}
     if all(isinstance(value, dict) for value in values):
         return mean_of_reports(values) if values[0] else {}

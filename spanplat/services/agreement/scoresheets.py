@@ -99,6 +99,7 @@ def _f1_by_category(pair: Comparison) -> dict[str, float]:
     scores = {}
     for code, name in enumerate(pair.categories):
         mine = pair.of_category(code)
+        # If neither side has a span, F1 would be 1, as if the sides agreed on the category.
         if mine.reference.n_spans + mine.hypothesis.n_spans:
             scores[name] = float(f1_statistic(char_counts(mine).columns.sum(axis=0, keepdims=True))[0, 2])
     return scores
@@ -111,6 +112,7 @@ def _columns(pair: Comparison, names: Sequence[str], gamma: GammaOptions) -> dic
     """
     columns: dict[str, FloatArray] = {}
     chosen = [variant for name, variant in RANKING_MEASURES.items() if name in names]
+    # groupby joins neighbours only: the registry lists the variants of a measure side by side.
     for measure, variants in groupby(chosen, key=lambda variant: variant.measure):
         asked = list(variants)
         found = measure.columns(pair, [variant.is_soft for variant in asked], gamma)

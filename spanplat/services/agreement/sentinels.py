@@ -31,6 +31,7 @@ from spanplat.services.campaigns import find_campaign
 SECONDS_PER_SPAN = 2e-4
 """Rough time on one core."""
 
+# Each series begins with the unchanged hypothesis.
 WIDENINGS = (0, 5, 10, 20, 40)
 """Numbers of characters added on each side of every span."""
 DROPS = (0.0, 0.2, 0.4, 0.6, 0.8)

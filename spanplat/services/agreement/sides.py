@@ -146,6 +146,7 @@ def categories_of(session: Session, campaigns: Sequence[Campaign]) -> dict[str, 
         own.setdefault(campaign_id, []).append((key, name))
     categories: dict[str, str] = {}
     for campaign in campaigns:
+        # A key that several campaigns have keeps the name of the first.
         for key, name in own.get(campaign.id, ()):
             categories.setdefault(key, name)
     return categories
@@ -180,6 +181,7 @@ def load_side(
     levels = definition_of(campaign).severities
     # A span stores its severity as text, which may be the key or the name of a level. 0 stands for no severity.
     severities = {name: code for code, level in enumerate(levels, start=1) for name in (level.key, level.name)}
+    # These are the spans of all annotations, drafts and excluded work included. `row_of` has only those that count.
     rows = session.execute(_marks(campaign, resolved=resolved))
     columns = [
         (
@@ -329,6 +331,7 @@ def _works(campaign: Campaign) -> WorkQuery:
         .join(Dataset, Dataset.id == Example.dataset_id)
         .join(System, System.id == Output.system_id)
         .where(Assignment.campaign_id == campaign.id, BatchItem.role == ItemRole.REGULAR, *counted())
+        # The order of annotators: rules such as ``first`` take the first row of an output.
         .order_by(ItemOutput.output_id, Assignment.slot, Assignment.repeat, Annotation.id)
     )
 
@@ -343,6 +346,7 @@ def _marks(campaign: Campaign, *, resolved: bool) -> Select[int, int, int, int, 
         .join(ItemOutput, (ItemOutput.item_id == Annotation.item_id) & (ItemOutput.position == Span.output_position))
         .join(Category, Category.id == Span.category_id)
         .where(Assignment.campaign_id == campaign.id)
+        # `disagreement_outputs` reads spans in the same order and matches them by position.
         .order_by(Span.annotation_id, Span.position)
     )
 

@@ -255,6 +255,7 @@ def _estimate(session: Session, request: SignedRequest[SystemsOptions]) -> float
 
 def _load(session: Session, request: SignedRequest[SystemsOptions]) -> WholeComputation:
     categories, options = categories_of(session, request.campaigns), request.options
+    # Loaded here, because `compute` closes the session before it runs the computation.
     loaded = [_load_campaign(session, one, list(categories), options.filters) for one in request.campaigns]
 
     def run(on_progress: OnProgress) -> SystemsReport:

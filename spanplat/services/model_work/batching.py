@@ -38,8 +38,11 @@ MOST_BYTES = 50_000_000
 """Most requests in one batch, and most bytes: well below the limits of both providers."""
 POLL_SECONDS = 60.0
 STORED_AT_ONCE = 64
+"""Results stored, or items claimed, in one statement or transaction."""
 _GONE = (404, 410)
-_CANNOT_STOP = (400, 409)  # the batch has just ended
+# These say that the batch has just ended.
+_CANNOT_STOP = (400, 409)
+# The first two are codes of OpenAI, the others are kinds of results of Anthropic.
 _NOT_BEGUN = frozenset({"batch_expired", "batch_cancelled", "expired", "canceled"})
 ABANDONED_AFTER = timedelta(minutes=15)
 """Age at which a batch that the provider never confirmed counts as lost."""
@@ -89,6 +92,7 @@ class Batching:
                 self._report()
                 if not self._open_batches():
                     return stop or "done"
+                # A paused run does not wait. The results of its batches are fetched when the campaign is open again.
                 if stop == "paused" or not wait:
                     return "paused" if stop == "paused" else "waiting"
                 await self.clock.sleep(POLL_SECONDS)
@@ -123,6 +127,8 @@ class Batching:
             if not wanted:
                 return None
             key = f"{self.target.worker}:{secrets.token_hex(8)}"
+            # The row and the claims are committed before the provider is asked, so that a crash leaves a trace of the
+            # batch.
             with self.database.transaction() as session:
                 if not self.target.lock(session):
                     return "paused"
@@ -184,12 +190,15 @@ class Batching:
         affordable, _ = self.target.budget.affordable(session, wanted)
         if not affordable:
             return None, []
+        # In parts, because an insertion has a parameter for every column of every row, and databases limit their
+        # number.
         own: set[SeatItem] = set()
         for part in chunked(((pending.key, cost) for pending, cost in affordable), STORED_AT_ONCE):
             own |= self.target.claim(session, part)
         batch = ModelBatch(campaign_id=self._campaign_id, key=key, requests=len(own))
         session.add(batch)
         session.flush()
+        # This run claims items only here, so all that it is asking about belongs to this batch.
         session.execute(
             update(ModelClaim)
             .where(ModelClaim.worker == self.target.worker, ModelClaim.state == ClaimState.ASKING)
@@ -214,13 +223,15 @@ class Batching:
         except CallFailed as failure:
             if failure.status in _GONE and batch.created_at < datetime.now(UTC) - KEPT_FOR:
                 self._give_up(batch.id, f"the provider no longer keeps the results of the batch ({failure})")
+            # Unknown before its time: more likely the key belongs to another account.
             elif failure.status in _GONE:
                 raise Unavailable(
                     f"the provider knows no batch {batch.external_id} ({failure}); "
-                    "set the key of the account that handed it in, which may be another one"
+                    "set the key of the account that submitted it, which may be another one"
                 ) from failure
+            # Only a temporary failure may be waited for. With two attempts, `decide` never gives up because of their number.
             elif not isinstance(decide(failure, 1, attempts=2, jitter=0.0), Retry):
-                raise Unavailable(f"the provider says nothing of a batch: {failure}") from failure
+                raise Unavailable(f"the provider did not report the state of a batch: {failure}") from failure
             elif batch.external_id is not None:  # without one, _find takes an error for "not submitted"
                 self._update(batch.id, error=str(failure))
 
@@ -244,7 +255,7 @@ class Batching:
         if external is None:
             if search.unclear:
                 return None
-            self._end(batch.id, error="it was never handed in, as far as is known", give_back=True)
+            self._end(batch.id, error="as far as is known, it was never submitted", give_back=True)
             return None
         self._update(batch.id, external_id=external, error=None)
         return external
@@ -312,6 +323,7 @@ class Batching:
         now = datetime.now(UTC)
         held = update(ModelClaim).where(ModelClaim.batch_id == batch_id, ModelClaim.state == ClaimState.SUBMITTED)
         if give_back:
+            # A claim whose lease has lapsed is free for every run, as in `claims.release`.
             freed = held.values(state=ClaimState.ASKING, lease_expires_at=now - timedelta(days=1), reserved=0.0)
         else:
             freed = held.values(state=ClaimState.FAILED, failure="batch", error=error, reserved=0.0, changed_at=now)
@@ -349,5 +361,6 @@ def _name(key: SeatItem) -> str:
 
 
 def _key(name: str) -> SeatItem:
+    # The mark of the batch comes before these two numbers.
     *_, assignment_id, item_id = name.split("-")
     return SeatItem(int(assignment_id), int(item_id))

@@ -101,6 +101,7 @@ def make_budget(settings: ModelSettings, max_cost: float | None, spending: Calla
     InvalidInput
         If there is a ceiling and the model's price is not known.
     """
+    # Compared with None, because 0 is a ceiling too.
     ceiling = settings.max_cost if max_cost is None else max_cost
     if ceiling is not None and cost_of(settings, Usage(1, 1)) is None:
         raise InvalidInput(

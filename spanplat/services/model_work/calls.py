@@ -112,6 +112,7 @@ def response_record(reply: ModelReply) -> dict[str, Any]:
         record["reasoning"] = reply.reasoning
     if reply.answers:
         record["answers"] = dict(reply.answers)
+    # Offline annotators receive nothing besides their own text, which need not be stored twice.
     if reply.response != {"content": reply.text}:
         record["received"] = dict(reply.response)
     storable: dict[str, Any] = make_storable(record)

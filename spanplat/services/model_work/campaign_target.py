@@ -22,6 +22,7 @@ from spanplat.services.model_work.seats import submit_full_seats
 from spanplat.services.model_work.workers import worker_name
 
 KNOWN_AT_ONCE = 100
+"""Number of items that are loaded, and stored in one transaction, before a run asks anything."""
 
 KEPT = "stopped, what was answered is kept: "
 """Text before the reason in the message of a run that the provider ended."""

@@ -25,6 +25,7 @@ from spanplat.services.model_work.runner import OpenWork
 from spanplat.services.model_work.workers import LEASE, is_alive
 
 _AT_ONCE = 400
+"""Largest number of keys in one statement, two parameters each. Databases limit the number of parameters."""
 
 
 class SeatItem(NamedTuple):
@@ -60,6 +61,7 @@ def find_open_items(session: Session, campaign_id: int, since: datetime) -> Open
 def first_free(session: Session, campaign_id: int) -> list[SeatItem]:
     """Return the first item that may be claimed now, in the order of `find_open_items`, or an empty list."""
     now = datetime.now(UTC)
+    # The conditions of `_is_free` for a run that begins now: it asks again about everything that was given up.
     row = session.execute(
         _unanswered(campaign_id)
         .where(
@@ -150,7 +152,9 @@ def claim(
     taken = ("state", "worker", "lease_expires_at", "reserved", "changed_at")
     claimed = fresh.on_conflict_do_update(
         index_elements=["assignment_id", "item_id"],
+        # The claim may still name an ended batch that gave the item back.
         set_={name: new[name] for name in taken} | {"batch_id": None},
+        # Another run may have claimed the item since it was found free, so this is checked again by the write itself.
         where=or_(
             and_(ModelClaim.state == ClaimState.ASKING, ModelClaim.lease_expires_at < now),
             and_(ModelClaim.state == ClaimState.FAILED, ModelClaim.changed_at < since),

@@ -16,6 +16,7 @@ from spanplat.schemas.model_settings import ModelSettings
 CAUTIOUS_REPLY = 4096
 """Tokens assumed for the longest reply if there is no limit and there are no earlier replies."""
 _FEW = 5
+"""Number of earlier replies from which on their lengths are used."""
 _SHORTEST_REPLY = 60
 
 
@@ -66,6 +67,7 @@ def longest_reply(settings: ModelSettings, history: History) -> int:
 def estimate(settings: ModelSettings, requests: Sequence[Request], items: int, history: History) -> Estimate:
     """Estimate the tokens and the money for a number of items, from the requests for some of them."""
     counts = [(estimate_messages(request.messages), _reply(settings, request, history)) for request in requests]
+    # The requests are a sample, so their sums are scaled up to all items.
     share = items / len(counts) if counts else 0.0
     inputs = round(sum(count[0] for count in counts) * share)
     outputs = round(sum(count[1] for count in counts) * share)

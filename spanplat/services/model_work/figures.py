@@ -33,6 +33,7 @@ from spanplat.models import (
 from spanplat.services.model_work.calls import CallSums, count_calls, sum_calls
 
 RATE_OVER = timedelta(seconds=60)
+"""Time over which answers are counted for the present rate."""
 MOST_OF_REPLY = 300
 """Most characters of the reply that are shown for a failed item."""
 
@@ -120,6 +121,7 @@ def run_figures(session: Session, campaign: Campaign, now: datetime) -> RunFigur
         left=max(0, _promised(session, campaign.id) - answered - failed),
         submitted=states.get(ClaimState.SUBMITTED, 0),
         batches=batches,
+        # Only open batches can be silent or be stopped. Older errors would mislead.
         silence=_why_silent(session, campaign.id) if batches else None,
         is_stopping=bool(batches) and _cancelling(session, campaign.slug)[0] in (JobState.QUEUED, JobState.RUNNING),
         not_cancelled=_why_not_cancelled(session, campaign.slug) if batches else None,
@@ -133,6 +135,7 @@ def run_figures(session: Session, campaign: Campaign, now: datetime) -> RunFigur
 def list_failed(session: Session, campaign: Campaign, *, limit: int = 50) -> list[FailedItem]:
     """Return the items that were given up, each with its last error."""
     same = (Completion.assignment_id == ModelClaim.assignment_id, Completion.item_id == ModelClaim.item_id)
+    # A scalar subquery, not a join: an item has a row for every call, and only its last reply is shown.
     last = select(Completion.response).where(*same).order_by(Completion.id.desc()).limit(1).scalar_subquery()
     rows = session.execute(
         select(Dataset.slug, Example.split, Example.key, System.slug, Assignment.repeat, ModelClaim.error, last)

@@ -31,7 +31,7 @@ def find_named(session: Session, table: type[Named], slug: str) -> Named:
 
 
 def list_named(session: Session, table: type[Named]) -> list[Named]:
-    """Return all of them, newest first."""
+    """Return all studies or all generations, newest first."""
     return list(session.scalars(select(table).order_by(table.id.desc())))
 
 

@@ -64,7 +64,7 @@ def preview_prompt(session: Session, slug: str, number: int = 1) -> PromptPrevie
     if campaign.kind != "llm" or settings is None:
         raise InvalidInput(f"campaign {slug!r} is filled by people, not by a model, so it has no prompt")
     if settings.is_offline:
-        raise InvalidInput(f"campaign {slug!r} is filled by the offline annotator, which is asked nothing in words")
+        raise InvalidInput(f"campaign {slug!r} is filled by the offline annotator, which needs no prompt")
     ids = _items_in_order(session, campaign)
     if not 1 <= number <= len(ids):
         raise NotFound(f"campaign {slug!r} has {count_of(len(ids), 'item')}; there is no item {number}")
@@ -82,6 +82,7 @@ def preview_prompt(session: Session, slug: str, number: int = 1) -> PromptPrevie
     return PromptPreview(
         number,
         len(ids),
+        # All texts of an item belong to one example.
         f"{rows[0][0]}/{rows[0][1]}",
         tuple(row[2] for row in rows),
         render_prompt(definition, item, inputs),
@@ -121,6 +122,7 @@ def price_plan(session: Session, plan: CampaignPlan) -> Estimate | None:
     if settings is None or settings.is_offline or settings.consolidates:
         return None
     items = [item for item in plan.items if item.role == ItemRole.REGULAR]
+    # Every n-th item, so that the estimate does not rest on the first texts alone.
     looked_at = items[:: max(1, len(items) // LOOKED_AT)][:LOOKED_AT]
     inputs = inputs_for_prompts(settings.taken or TakenInputs())
     dialogue = Dialogue(plan.definition, inputs)
@@ -145,6 +147,7 @@ def _asked(session: Session, definition: CampaignDefinition, items: list[ItemPla
             known[item.outputs[0].id][1],
             fields.get(item.outputs[0].example_id, {}),
             item.aspect,
+            # No span has the id 0.
             judged.get(item.judged_span_id or 0),
         )
         for item in items

@@ -27,6 +27,7 @@ from spanplat.services.campaigns import definition_of, inputs_for_prompts, take_
 from spanplat.services.model_work.ensembles.consolidating import add_reported_errors
 
 _AT_ONCE = 500
+"""Largest number of items in one query. Databases limit the number of parameters."""
 _CONTEXT = 60
 """Characters of context before and after a span that is to be judged."""
 
@@ -63,6 +64,7 @@ def _asked_items(session: Session, definition: CampaignDefinition, ids: Sequence
         )
         span_ids = {item_id: span_id for item_id, span_id in rows_judged}
         judged = find_judged_spans(session, span_ids.values())
+        # No span has the id 0, so an item without a judged span gets None.
         items = {item_id: replace(item, judged=judged.get(span_ids.get(item_id, 0))) for item_id, item in items.items()}
     if definition.model is not None and definition.model.consolidates:
         return add_reported_errors(session, definition, items)
@@ -84,6 +86,7 @@ def find_judged_spans(session: Session, span_ids: Iterable[int]) -> dict[int, As
         .join(Annotation, Annotation.id == Span.annotation_id)
         .join(ItemOutput, (ItemOutput.item_id == Annotation.item_id) & (ItemOutput.position == Span.output_position))
         .join(Output, Output.id == ItemOutput.output_id)
+        # An outer join, because a span of the output has no field of the source.
         .outerjoin(SourceText, (SourceText.example_id == Output.example_id) & (SourceText.field == Span.source_field))
         .where(Span.id.in_(set(span_ids)))
     )
@@ -131,6 +134,7 @@ def load_prompt_inputs(session: Session, campaign: Campaign) -> PromptInputs:
         return PromptInputs()
     taken = definition.model.taken
     if taken is None:
+        # No worked example may be drawn from the examples that the campaign asks about.
         asked = session.scalars(
             select(Output.example_id)
             .join(ItemOutput, ItemOutput.output_id == Output.id)

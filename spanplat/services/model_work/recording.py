@@ -69,6 +69,8 @@ class RunCounts:
         self.output_tokens += row["output_tokens"]
         self.reasoning_tokens += row["reasoning_tokens"]
         self.cost += cost or 0.0
+        # A call without a reply has no known cost either, but it is counted separately: nobody knows whether it was
+        # billed.
         self.unpriced += has_reply and cost is None
         self.maybe_billed += not has_reply and cost is None
 
@@ -121,6 +123,7 @@ class Recorder:
 
     def store(self, session: Session, results: Sequence[ItemResult]) -> None:
         """Store calls, and annotations where the claim is still this worker's. Free items whose request was not finished."""
+        # Neither read nor given up: the run stopped first, and the next one asks about these items.
         release(session, self.worker, [one.key for one in results if one.reading is None and one.error is None])
         answered = [(one, one.reading) for one in results if one.reading is not None]
         own = finish(session, self.worker, [one.key for one, _ in answered], ClaimState.ANSWERED)
@@ -132,6 +135,7 @@ class Recorder:
         for one in results:
             self.counts.asked += bool(one.calls)
             if one.error is not None:
+                # One by one, because each item has its own reason.
                 finish(session, self.worker, [one.key], ClaimState.FAILED, failure=one.failure, error=one.error)
                 self.counts.count_failed(one.failure or "", one.error)
 
@@ -178,6 +182,8 @@ def _annotation(result: ItemResult, reading: ParsedReply, now: datetime) -> dict
         "answers": dict(reading.answers),
         "extra": reading.extra or None,
         "completed_at": now,
+        # Only the call that brought the reply. Failed attempts and the pauses between them say nothing about the
+        # model's speed.
         "seconds": result.calls[-1].latency if result.calls else None,
     }
 

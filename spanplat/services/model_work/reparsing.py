@@ -234,6 +234,7 @@ def _list_replies(session: Session, campaign: Campaign) -> dict[tuple[int, int],
         .join(Assignment, Assignment.id == Completion.assignment_id)
         .where(
             Completion.campaign_id == campaign.id,
+            # A call without a reply has no finish reason.
             Completion.finish_reason.is_not(None),
             Assignment.status.in_(COUNTED),
         )
@@ -434,6 +435,7 @@ def _store_spans(session: Session, annotation_id: int, change: ReplyChange, cate
         return {"position": position, **span.row(categories[span.category])}
 
     for identifier, position in change.spans.kept:
+        # The order of spans may change although the span itself does not.
         session.execute(update(Span).where(Span.id == identifier).values(position=position))
     for identifier, position, _before, after in change.spans.changed:
         session.execute(update(Span).where(Span.id == identifier).values(columns(after, position)))

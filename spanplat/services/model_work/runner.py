@@ -184,6 +184,7 @@ class Runner(Generic[K, R]):
             reason = run_coroutine(self._ask(sender))
         finally:
             self._target.release()
+        # An exception of the callback, such as a cancelled job, comes before a problem of the provider.
         if self._raised is not None:
             raise self._raised
         if sender.hopeless is not None:
@@ -249,6 +250,7 @@ class Runner(Generic[K, R]):
     def _afford(self, pending: PendingRequest[K]) -> bool:
         """Reserve the money for another call of a request. Return False if the budget does not allow it."""
         budget = self._target.budget
+        # Saves a transaction for each retry of a run without a ceiling.
         if budget.ceiling is None:
             return True
         with self._database.transaction() as session:
@@ -265,6 +267,7 @@ class Runner(Generic[K, R]):
         work = self._target.find_open()
         # Work is free again when another run has died or given it back. Our own claims count as busy too.
         self._queue = deque(work.free)
+        # More is busy than we have under way, so another run or a batch has claimed the rest and may give it back.
         return bool(work.free) or work.busy > self._under_way
 
     def _report(self, now: float) -> None:

@@ -129,6 +129,7 @@ def run_campaign(
         plan = _plan(session, slug, limit=limit, max_cost=max_cost)
         if dry_run:
             return _dry_run(session, plan)
+    # Only now, because an estimate needs no key.
     provider, clock = provider or make_provider(plan.definition), clock or RealClock()
     take_seats(database, plan.campaign, plan.settings, provider)
     target, started = CampaignTarget(database, plan), time.monotonic()
@@ -143,6 +144,7 @@ def run_campaign(
     if plan.settings.mode == "batch" and isinstance(provider, BatchProvider):
         batching = Batching(database, target, provider, on_progress, clock)
         reason = run_coroutine(batching.run(wait=wait))
+        # The runner releases its target at the end, which does this. A batch run has no runner.
         submit_full_seats(database, plan.campaign)
         # Without seconds_per_1000: the time of a batch run is mostly waiting.
         return replace(
@@ -165,7 +167,7 @@ def cancel_batches(database: Database, slug: str, batches: Collection[int]) -> i
     slug
         The campaign, open or not.
     batches
-        Ids of the rows of the batches. Batches handed in later are not among them.
+        Ids of the rows of the batches. Batches submitted later are not among them.
 
     Raises
     ------

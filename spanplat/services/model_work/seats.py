@@ -32,6 +32,7 @@ def take_seats(database: Database, campaign: Campaign, settings: ModelSettings, 
     """Seat one model annotator per repeat. The seats have no lease, because a run is resumed and never replaced."""
     now = datetime.now(UTC)
     with database.transaction() as session:
+        # Only open seats change, so a second run, or one at the same time, finds nothing to do.
         for repeat in range(settings.repeats):
             name = f"{provider.name}/{campaign.slug}/{campaign.definition_sha256[:12]}/{repeat}"
             annotator = find_or_add_annotator(session, "llm", "model", name)

@@ -90,6 +90,7 @@ class RequestSender(Generic[K]):
         try:
             return await asyncio.shield(asking)
         except asyncio.CancelledError:
+            # The next step of _run sees this, and lets the calls under way end.
             self._interrupted = True
             await asking
             raise
@@ -192,6 +193,8 @@ class RequestSender(Generic[K]):
         started = time.perf_counter()
         result: ModelReply | CallFailed
         try:
+            # The SDK's limit is for each wait on the connection. A server that sends a byte now and then would never
+            # reach it.
             async with asyncio.timeout(self.settings.timeout):
                 result = await self.provider.complete(pending.request)
         except CallFailed as failure:
@@ -219,7 +222,9 @@ class RequestSender(Generic[K]):
     def _why_hopeless(self, failure: CallFailed) -> str | None:
         """Return why all other items would fail like the last ones, or None if they may not."""
         if failure.status is not None and failure.status < 500:
+            # A refusal is an answer too: the server is there.
             self._refused, self._silent = self._refused + 1, 0
+            # Once an item was answered, the parameters are right, and refusals are about single texts.
             if self._answered or self._refused < SAME_REFUSALS:
                 return None
             return f"the first {self._refused} items were all refused ({failure})"

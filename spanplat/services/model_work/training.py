@@ -133,6 +133,7 @@ def _examples(
         .join(Assignment, Assignment.id == Annotation.assignment_id)
         .join(BatchItem, (BatchItem.batch_id == Assignment.batch_id) & (BatchItem.item_id == Annotation.item_id))
         .where(Assignment.campaign_id == campaign_id, BatchItem.role == ItemRole.REGULAR, *counted())
+        # groupby needs the annotations of an item side by side. The first of them, by seat, gives the errors.
         .order_by(Annotation.item_id, Assignment.slot, Annotation.id)
     )
     items = [[row[0] for row in rows] for _, rows in groupby(session.execute(annotated).all(), key=lambda row: row[1])]
@@ -237,7 +238,9 @@ def split_apart(keys: Sequence[Sequence[Hashable]], shares: Sequence[float], *, 
     [0, 0, 0, 0]
     """
     if not shares or min(shares) < 0 or sum(shares) <= 0:
-        raise InvalidInput("shares are how large the parts are to be, such as 80 10 10; at least one is above 0")
+        raise InvalidInput(
+            "shares are the sizes of the parts, such as 80 10 10; none is negative, and at least one is above 0"
+        )
     groups = _linked(keys)
     members: dict[int, list[int]] = {}
     for example, group in enumerate(groups):

@@ -22,12 +22,16 @@ def is_alive(worker: str) -> bool:
 
 
 def _runs(pid: int) -> bool:
-    if sys.platform == "win32":  # there, os.kill(pid, 0) ends the process
+    # On Windows, os.kill(pid, 0) ends the process.
+    if sys.platform == "win32":
         return True
     try:
+        # Signal 0 only asks whether the process exists. If another process got its number since, the worker counts as
+        # alive until its lease ends.
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # the process exists and belongs to another user
+    # The process exists and belongs to another user.
+    except PermissionError:
         return True
     return True

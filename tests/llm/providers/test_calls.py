@@ -111,7 +111,7 @@ def test_a_prompt_that_is_too_long_is_told_with_what_would_help(
 ) -> None:
     standin.script = always(Trouble(400, message, code))
     said = str(failure(make()))
-    assert said.startswith(f"the server answers 400: {message.rstrip('.')}; a shorter prompt")
+    assert said.startswith(f"the server answers 400: {message.rstrip('.')}; use a shorter prompt")
 
 
 def test_a_wrong_key_is_told_without_the_key(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -258,7 +258,7 @@ def test_a_batch_whose_results_are_no_longer_kept_frees_its_items_after_a_month_
     study(mode="batch", **model)
     run_campaign(database, "study", wait=False)
     standin.batches.batches.clear()
-    with pytest.raises(Unavailable, match="set the key of the account that handed it in"):
+    with pytest.raises(Unavailable, match="set the key of the account that submitted it"):
         run_campaign(database, "study", wait=False)
     with database.transaction() as session:
         session.execute(update(ModelBatch).values(created_at=datetime.now(UTC) - timedelta(days=30)))

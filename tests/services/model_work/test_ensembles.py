@@ -174,7 +174,7 @@ def test_campaigns_that_do_not_fit_together_are_refused(database: Database, judg
     judge("other", {0: (5, [])}, categories=[{"name": "Blue"}])
     with pytest.raises(InvalidInput, match="at least two annotators, and one have 1; name more campaigns with --of"):
         fill_ensemble(database, "new", ["one", "one"])
-    with pytest.raises(InvalidInput, match="'one' and 'other' have other categories: wrong, unclear; blue"):
+    with pytest.raises(InvalidInput, match="'one' and 'other' have different categories: wrong, unclear; blue"):
         fill_ensemble(database, "new", ["one", "other"])
     with pytest.raises(Conflict, match="there is a campaign 'other' already"):
         fill_ensemble(database, "other", ["one", "other"])

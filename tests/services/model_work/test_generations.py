@@ -303,7 +303,7 @@ def test_a_run_that_is_stopped_stores_what_it_had_asked(database: Database, stan
         run_generation(database, "drafts", concurrency=1, on_progress=stop)
     assert len(texts(database)) == standin.ledger.billed
     standin.script = lambda _: Trouble(401, "bad key")
-    with pytest.raises(Unavailable, match="what was written is kept"):
+    with pytest.raises(Unavailable, match="the outputs so far are stored"):
         run_generation(database, "drafts")
     with database.reading() as session:
         assert find_generation(session, "drafts").worker is None

@@ -107,6 +107,7 @@ def combine(
         answer = _combined_answer(entry, votes, settings.aggregation)
         if answer is not None:
             answers[entry.key] = answer
+        # Without votes, nobody answered, which is no split vote.
         elif votes and entry.is_voted_on:
             undecided[entry.key] = f"no majority: {_counted(votes)}"
     # The boxes "nothing to mark" follow from the merged errors, whatever the annotators ticked.

@@ -143,6 +143,7 @@ class EnsembleWriter:
 
 
 ITEMS_AT_ONCE = 50
+"""Items stored in one transaction."""
 
 _KEPT = ("language", "categories", "severities", "spans", "guidelines", "questions", "item")
 
@@ -260,7 +261,7 @@ def _definition(slug: str, title: str | None, campaigns: Sequence[Campaign]) -> 
             mine, theirs = ([entry.key for entry in getattr(one, part)] for one in (first, other))
             if mine != theirs:
                 raise InvalidInput(
-                    f"campaigns {first.slug!r} and {other.slug!r} have other {part}: {', '.join(mine) or 'none'}; "
+                    f"campaigns {first.slug!r} and {other.slug!r} have different {part}: {', '.join(mine) or 'none'}; "
                     f"{', '.join(theirs) or 'none'}; an ensemble needs campaigns that ask the same"
                 )
         if first.item.kind != other.item.kind:
@@ -356,6 +357,7 @@ def _write(database: Database, ensemble: Ensemble, report: EnsembleReport, on_pr
             batch_id=batch.id,
             slot=0,
             annotator_id=annotator.id,
+            # Accepted, so that its annotations count in figures.
             status=AssignmentStatus.ACCEPTED,
         )
         session.add(seat)
@@ -370,6 +372,7 @@ def _write(database: Database, ensemble: Ensemble, report: EnsembleReport, on_pr
             writer.write(session, chunk, done)
         done += len(chunk)
         on_progress(done, len(ensemble.combined))
+    # Before the last transaction, because the campaign stores the report.
     report.written = True
     with database.transaction() as session:
         campaign = session.get_one(Campaign, writer.campaign_id)

@@ -32,6 +32,7 @@ from spanplat.services.datasets import chunked
 from spanplat.text.counting import count_of
 
 AT_ONCE = 500
+"""Largest number of ids in one query. Databases limit the number of parameters."""
 
 
 class ItemKey(NamedTuple):
@@ -109,6 +110,7 @@ def choose_members(session: Session, names: Iterable[str]) -> list[MemberCampaig
     InvalidInput
         If no number follows the ``#``.
     """
+    # A campaign named as a whole includes every annotator that is named beside it.
     wanted: dict[str, list[int]] = {}
     whole: set[str] = set()
     for name in names:
@@ -244,6 +246,7 @@ def _errors(session: Session, annotations: Collection[int]) -> dict[int, list[tu
         ):
             span = MarkedSpan.from_row(row, row.key)
             start, end = span.place
+            # Imported offsets may be wrong. The place where the quote was found is the one to compare.
             placed = replace(span, start=start, end=end, resolved=None)
             errors.setdefault(row.annotation_id, []).append((row.output_id, placed))
     return errors

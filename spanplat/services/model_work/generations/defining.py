@@ -48,13 +48,15 @@ def check_generation(session: Session, definition: GenerationDefinition) -> int:
             f"system {definition.system!r} has outputs in dataset {definition.dataset!r} already, or another generation writes them; "
             "name a new system, so that it stays clear where each text comes from"
         )
-    ask_for(definition, examples[0])  # raises if the prompt's template is wrong
+    # Renders one prompt, only to find an error in the template before anything is paid for.
+    ask_for(definition, examples[0])
     return len(examples)
 
 
 def create_generation(session: Session, definition: GenerationDefinition) -> Generation:
     """Store a checked generation. The model is not asked yet."""
     content = definition.model_dump(mode="json")
+    # The system may have outputs in other datasets.
     insert_absent(session, System, [{"slug": definition.system, "name": definition.system}])
     generation = Generation(
         slug=definition.slug,

@@ -50,6 +50,7 @@ def generation_figures(session: Session, generation: Generation) -> GenerationFi
         .where(System.slug == definition.system, Output.example_id.in_(select(chosen)))
     )
     own = GenerationCall.generation_id == generation.id
+    # Only calls whose text became an output: a cut reply may also be empty after its reasoning.
     is_cut = (GenerationCall.finish_reason == "length") & GenerationCall.text_sha256.is_not(None)
     versions = select(GenerationCall.model_version).where(own, GenerationCall.model_version.is_not(None)).distinct()
     return GenerationFigures(
@@ -71,6 +72,7 @@ def _failures(session: Session, generation: Generation) -> dict[str, int]:
     items = func.count()
     rows = session.execute(
         select(GenerationCall.error, items)
+        # The last call of an example decides: an earlier failure that a retry mended is none.
         .where(GenerationCall.id.in_(last), GenerationCall.text_sha256.is_(None))
         .group_by(GenerationCall.error)
         .order_by(items.desc(), GenerationCall.error)

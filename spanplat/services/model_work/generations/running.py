@@ -158,7 +158,7 @@ class GenerationTarget:
         self.definition = generation_definition(generation)
         self.settings = self.definition.model
         self.budget = make_budget(self.settings, max_cost, self._spending)
-        self.stop_message = f"the generation {generation.slug} stopped, what was written is kept: "
+        self.stop_message = f"the generation {generation.slug} stopped; the outputs so far are stored: "
         self.done = 0
         self.problems: dict[str, int] = {}
         """Number of examples given up, by reason."""
@@ -167,6 +167,7 @@ class GenerationTarget:
         self._worker = worker_name()
         # Only this run makes calls, so its reservations can stay in memory. The lock of the target guards them.
         self._reserved: dict[int, float] = {}
+        # Outputs have no rows of claims, so the run itself remembers which examples it gave up.
         self._given_up: set[int] = set()
         self._system_id = 0
 
@@ -210,6 +211,7 @@ class GenerationTarget:
         """Lock the generation. Return whether this run still has the lease."""
         # As for campaigns, this lock lets others add rows that refer to the generation.
         held = select(Generation.worker).where(Generation.id == self._generation.id).with_for_update(key_share=True)
+        # After the lease has lapsed, for example while this machine slept, another run may have it.
         self.is_taken_over = session.scalars(held).one() != self._worker
         return not self.is_taken_over
 
@@ -316,6 +318,7 @@ def _estimate(session: Session, definition: GenerationDefinition, examples: Sequ
     ).all()
     usual = sum(estimate_tokens(text) for text in texts) / len(texts) if texts else _USUAL_OUTPUT
     each = min(usual, longest_reply(definition.model, History()))
+    # Scaled up from the prompts that were rendered to all examples.
     tokens = Usage(round(sum(inputs) * len(examples) / len(inputs)) if inputs else 0, round(each * len(examples)))
     cost = cost_of(definition.model, tokens)
     return Estimate(len(examples), tokens.input_tokens, tokens.output_tokens, cost, "the lengths of the texts")

@@ -59,6 +59,7 @@ def read_text(definition: GenerationDefinition, reply: ModelReply) -> GeneratedT
     if reply.finish_reason == "refusal":
         return GeneratedText(problem=f"refused: {reply.text[:200] or 'no reason given'}")
     parted = separate_reasoning(reply.text)
+    # Without reasoning, the reply is taken unchanged: the parted answer has lost the white space at its ends.
     answer = parted.answer if parted.reasoning or parted.unclosed else reply.text
     if not answer.strip():
         return GeneratedText(problem="the reply is empty")

@@ -104,6 +104,7 @@ def study_rows(variants: list[Variant], board: Leaderboard | None, measure: str)
         if board is None or place is None or best is None:
             rows.append(VariantRow(variant, None, None))
         else:
+            # A variant is not tested against itself.
             p_best = None if place == best else board.p_values[measure][place][best]
             rows.append(VariantRow(variant, board.entries[place], p_best, is_best=place == best))
     return rows

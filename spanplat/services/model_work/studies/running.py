@@ -128,6 +128,7 @@ def run_study(
     batches = [name for name, campaign in asked.items() if _hands_in(campaign)]
     # Batches are submitted first, so that the provider works on them while the others run. Their results are fetched at the end.
     for name in [*batches, *(name for name in asked if name not in batches), *(batches if wait else ())]:
+        # A variant in batch mode comes twice: first to submit without waiting, then to wait for the results.
         is_again = name in report.runs
         try:
             report.runs[name] = run_campaign(
@@ -184,6 +185,7 @@ def study_stops_at_ceiling(session: Session, study: Study) -> bool:
     waiting = [one for one in variants if one.status == CampaignStatus.OPEN and first_free(session, one.id)]
     own = {one.id: _own_ceiling(session, variants, one, ceiling) for one in waiting}
     left = {one.id: _left_for(session, variants, one, ceiling) for one in waiting}
+    # Every variant must stand still, and for at least one the study's own ceiling must be the reason.
     return all(stops_at_ceiling(session, one, own[one.id]) for one in waiting) and any(
         stops_at_ceiling(session, one, left[one.id]) for one in waiting
     )
