@@ -116,6 +116,7 @@ def create_app(settings: Settings, database: Database | None = None) -> Flask:
     for module in PAGES:
         app.register_blueprint(module.blueprint)
     computed.init_app(app, *agreement.COMPUTED_PARTS, *model_work.COMPUTED_PARTS)
+    # After all blueprints: it checks every route that the app will serve.
     policy.require_declared(app)
     return app
 
@@ -134,6 +135,7 @@ def _configure(app: Flask, settings: Settings) -> None:
         WTF_CSRF_TIME_LIMIT=None,  # as long as the session lives: a page left open over lunch still works
         COMPRESS_MIMETYPES=["text/html", "application/json", *(entry.media_type for entry in EXPORT_FORMATS)],
         COMPRESS_ALGORITHM=["br", "gzip"],
+        # Flask-Compress cannot compress a stream with gzip.
         COMPRESS_ALGORITHM_STREAMING=["br"],
     )
     app.session_interface = headers.StaffSessionInterface()

@@ -52,6 +52,7 @@ class ProcessMemory(Storage):
 
     def incr(self, key: str, expiry: float, amount: int = 1) -> int:
         """Add to a count and return it. An expired count starts again and lasts ``expiry`` seconds."""
+        # Not the monotonic clock, because `limits` compares expiries with `time.time`.
         now = time.time()
         with self._lock:
             if now >= self._sweeps_at:

@@ -207,6 +207,7 @@ class _Exchange:
     def _hold(self, chunk: bytes) -> None:
         if self._is_gone:
             raise _GoneError
+        # Checked before the chunk is added, so that the last chunk always stays for the end, when the thread is free.
         if self._held_bytes >= PIECE:
             self._wait_for(self._pass_on(b"".join(self._held), is_last=False))
             self._held.clear()
@@ -248,6 +249,7 @@ class _Stream(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """Copy bytes of the next part into the buffer and return their number; 0 at the end."""
         if not self._part:
+            # A memoryview, because slices of bytes would copy the rest of the part at every read.
             self._part = memoryview(self._receive())
         count = min(len(buffer), len(self._part))
         buffer[:count] = self._part[:count]

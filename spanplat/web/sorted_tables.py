@@ -160,6 +160,7 @@ class SortedTable(Generic[Row]):
         query = self.query(prefix)
         found = self.choose(rows, query)
         if request.args.get("download") == name:
+            # `abort` ends the request from within the view, so that no page needs a branch for its downloads.
             abort(self._file(name, found))
         shown = page_of(len(found), per_page) if per_page else Page(1, 1, 0)
         some = found[shown.first : shown.first + per_page] if per_page else found
@@ -283,4 +284,5 @@ def _key(value: Cell) -> tuple[float, list[str | int]]:
     """Return the sort key of a value. Numbers in texts count as numbers, so that "batch 10" follows "batch 9"."""
     if not isinstance(value, str):
         return (value or 0.0, [])
+    # `split` returns text and digits in turn, so two keys never compare a number with a text.
     return (0.0, [int(part) if part.isdecimal() else part for part in _DIGITS.split(_folded(value))])

@@ -196,6 +196,7 @@ class AgreementView:
         confusion = self.result.confusion
         if confusion is None:
             return None
+        # The last label stands for spans without a partner. Links to the explorer write it as `NO_PARTNER`.
         labels = [*confusion.labels[:-1], NO_PARTNER]
         cells = [
             (labels[row], labels[column], number)

@@ -104,6 +104,7 @@ def _context(query: AgreementQuery, result: StoredResult[AgreementReport]) -> di
     session = reading()
     campaigns = [find_campaign(session, slug) for slug in (query.reference, query.hypothesis)]
     pending = set(AGREEMENT.stages) - set(result.finished)
+    # With `pairs` and `all` nothing is computed about people among themselves, so the page must not wait for it.
     one_side = {Rule.parse(rule).name for rule in (query.rule, query.hypothesis_rule)} <= {"first", "each", "group"}
     several = one_side and query.reference != query.hypothesis and len(annotator_orders(session, campaigns[0])) > 1
     view = AgreementView(result.report, pending, has_company=several)

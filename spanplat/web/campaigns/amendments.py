@@ -61,6 +61,7 @@ def _page(campaign: Campaign, text: str, *, note: str = "", refused: str = "") -
         text=text,
         note=note,
         refused=refused,
+        # The number from the first page stays: with a newer one, `amend` could not notice a change by somebody else.
         base=request.form.get("base", campaign.amendment, type=int),
         **_changes(campaign, text),
     )
