@@ -63,7 +63,7 @@ def parse_yaml(text: str, *, name: str = "definition") -> DefinitionSource:
         If the text is not YAML, or a mapping has a key twice.
     """
     if len(text) > LONGEST:
-        raise InvalidInput(f"{name}: has {len(text):,} characters; at most {LONGEST:,} are taken")
+        raise InvalidInput(f"{name}: has {len(text):,} characters; at most {LONGEST:,} are accepted")
     try:
         node, construct = yaml_documents.compose(text)
         if node is None:

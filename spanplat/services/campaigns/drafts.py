@@ -142,7 +142,7 @@ def find_draft(session: Session, token: str) -> Draft:
     """
     draft = session.scalar(select(Draft).where(Draft.token == token))
     if draft is None:
-        raise NotFound("there is no such draft; it may have been thrown away")
+        raise NotFound("there is no such draft; it may have been deleted")
     return draft
 
 
@@ -264,5 +264,5 @@ def make_campaign(database: Database, token: str) -> Campaign:
 
 def _fitting(text: str) -> str:
     if len(text) > LONGEST_TEXT:
-        raise InvalidInput(f"the definition has {len(text):,} characters; at most {LONGEST_TEXT:,} are taken")
+        raise InvalidInput(f"the definition has {len(text):,} characters; at most {LONGEST_TEXT:,} are accepted")
     return text.replace("\r\n", "\n")  # browsers send the line breaks of a text area as CRLF

@@ -90,5 +90,5 @@ def _lines(before: str, after: str) -> Iterator[tuple[str, str]]:
 
 def _fitting(text: str) -> str:
     if len(text) > LONGEST_TEXT:
-        raise InvalidInput(f"the definition has {len(text):,} characters; at most {LONGEST_TEXT:,} are taken")
+        raise InvalidInput(f"the definition has {len(text):,} characters; at most {LONGEST_TEXT:,} are accepted")
     return text
