@@ -85,6 +85,8 @@ def _run_gunicorn(settings: Settings, host: str, port: int, processes: int, on_r
                 "workers": processes,
                 "worker_class": ServerProcess,
                 "graceful_timeout": GRACEFUL_SECONDS,
+                # Seconds without a sign of a process after which it is killed. Its event loop gives the sign, whatever
+                # its threads do.
                 "timeout": 60,
                 "loglevel": "warning",
                 "control_socket_disable": True,
