@@ -59,6 +59,7 @@ def run_web_server(settings: Settings, host: str, port: int, processes: int, on_
 
 
 def _address(host: str, port: int) -> str:
+    # These two stand for all interfaces, and not every browser can open them.
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
     return f"http://{shown}:{port}"
 

@@ -87,6 +87,7 @@ def create_app(settings: Settings, database: Database | None = None) -> Flask:
     """
     database = database or Database(settings.database)
     require_current(database)
+    # WhiteNoise serves the static files (`spanplat.web.static_files`), so Flask needs no folder for them.
     app = _Application("spanplat", static_folder=None, template_folder=str(paths.TEMPLATES))
     app.url_map.converters["int"] = _NumberConverter
     app.extensions["spanplat_settings"] = settings

@@ -85,6 +85,7 @@ class Gateway:
         try:
             await body.read_ahead(SHORT_BODY)
             if is_annotator and body.has_more:
+                # The time starts when a place is free: a client must not fail because others are slow.
                 async with self._long_bodies, asyncio.timeout(self._long_body_seconds):
                     await body.read_ahead(self._longest_body)
         except ConnectionResetError:

@@ -90,6 +90,7 @@ def _content_policy(images: Sequence[str] = (), frames: Sequence[str] = ()) -> C
         .default_src("'none'")
         .script_src("'self'")
         .style_src("'self'")
+        # `data:`, because sources may contain embedded images (`spanplat.rendering.images`).
         .img_src("'self'", "data:", *images)
         .connect_src("'self'")
         .form_action("'self'", *frames)

@@ -52,6 +52,7 @@ def number_column(title: Any, value: Callable[[Row], float | None], css: str = "
 
 def time_column(title: Any, value: Callable[[Row], datetime | None], css: str = "") -> Column[Row]:
     """Return a column of times; its first click shows the latest first."""
+    # As ISO 8601 text a time sorts correctly, and the download contains a date that programs can read.
     return Column(title, lambda row: at.isoformat() if (at := value(row)) else None, greatest_first=True, css=css)
 
 
@@ -114,6 +115,7 @@ class SortedTable(Generic[Row]):
     def choose(self, rows: Sequence[Row], query: TableQuery) -> list[Row]:
         """Return the found rows in the order of the query. Equal rows keep their order."""
         wanted = _folded(query.find.strip())
+        # A line break cannot be typed into the search field, so that no search matches across two words of a row.
         found = [row for row in rows if wanted in _folded("\n".join(self._words_of(row)))]
         column = self.columns.get(query.sort.removesuffix("-"))
         if column is None:

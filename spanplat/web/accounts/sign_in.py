@@ -76,6 +76,7 @@ def init_app(app: Flask) -> None:
 @limit_sign_in
 def sign_in() -> Response | tuple[str, int]:
     """Check the password, and start a new session or ask for the second factor."""
+    # A read session, because hashing a password is slow on purpose and must not hold the write lock.
     user = authenticate(reading(), request.form.get("email", ""), request.form.get("password", ""))
     wanted = request.form.get("next", "")
     if user is None:

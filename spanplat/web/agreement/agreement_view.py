@@ -20,6 +20,7 @@ from spanplat.web.agreement.explanations import EXPLANATIONS
 from spanplat.web.agreement.measures import precision_recall_rows, ranking_explanation, ranking_title, row_title
 from spanplat.web.formatting import figure
 
+# Shades in the style sheet: `.heat-1` to `.heat-9`.
 HEAT_LEVELS = 9
 
 PRF = ("precision", "recall", "f1")

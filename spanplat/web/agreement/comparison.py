@@ -78,6 +78,7 @@ class AgreementQuery(AddressQuery):
             "hypothesis": self.reference,
             "rule": rules[0],
             "hypothesis_rule": rules[1],
+            # On the same outputs as the present figures, so that the two can be compared.
             "shared_with": self.shared_with or self.hypothesis,
         }
         return self.model_copy(update=changed).arguments()

@@ -113,6 +113,7 @@ export class Flow {
       if (!response?.ok) return;
       this.#reachedServer();
       for (const state of await response.json()) {
+        // Own saves come back here too, and are known already.
         if (this.items.get(state.position).revision >= state.revision) continue;
         this.#acknowledged(state);
         if (state.position === this.desk.position && !this.desk.autosave.isWaiting) {
