@@ -31,7 +31,7 @@ RULES = "first, each, pairs, all, or group=K"
     show_default=True,
     help="Outputs on which neither side marked anything.",
 )
-@click.option("--seed", type=int, default=42, show_default=True, help="Of the samples behind γ and the intervals.")
+@click.option("--seed", type=int, default=42, show_default=True, help="Seed of the samples behind γ and the intervals.")
 @click.option("--samples", type=click.IntRange(1), default=30, show_default=True, help="Random annotations behind γ.")
 @click.option("--bootstrap", type=click.IntRange(0), default=0, help="Resamples for intervals; none by default.")
 @click.option("--by", type=click.Choice(["split", "dataset", "system"]), help="Add the figures of each of these.")
@@ -98,13 +98,13 @@ def _caution(cautions: Cautions) -> None:
     if cautions.own_categories and cautions.shared_categories:
         options = " ".join(f"--category {key}" for key in cautions.shared_categories)
         note(
-            f"compare the common ones ({options}), read the soft figures, or give what means the same the same name in the "
+            f"compare the common ones ({options}), read the soft figures, or give categories of the same meaning the same name in the "
             "definitions and import again"
         )
     elif cautions.own_categories:
         note(
-            "the campaigns have no category in common: read the soft figures, or give what means the same the same name in the "
-            "definitions and import again"
+            "the campaigns have no category in common: read the soft figures, or give categories of the same meaning the same name "
+            "in the definitions and import again"
         )
 
 
@@ -119,6 +119,7 @@ def _show(report: AgreementReport) -> None:
     if report.measures:
         _show_pairwise(report)
     else:
+        # The rule `all` has only γ and S∅: there are no two sides to match.
         print_table(("γ over all annotators", "value"), list(_gammas(report).items()))
         click.echo()
         print_table(("figure", "value"), [("S∅, agreement that there is nothing", _s_empty(report))])

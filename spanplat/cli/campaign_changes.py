@@ -27,7 +27,7 @@ from spanplat.text.counting import count_of
 )
 @click.option("--split", "splits", multiple=True, help="With --add-outputs: a further split; repeatable.")
 @click.option("--system", "systems", multiple=True, help="With --add-outputs: a further system; repeatable.")
-@click.option("--limit", type=click.IntRange(1), help="With --add-outputs: at most so many outputs in all.")
+@click.option("--limit", type=click.IntRange(1), help="With --add-outputs: maximum number of outputs in all.")
 @click.option("--dry-run", is_flag=True, help="Say what it would add and cost, and add nothing.")
 @json_option
 def extend(
@@ -41,7 +41,7 @@ def extend(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Promise more annotators per output, or add outputs, while the campaign runs; what is there stays as it is."""
+    """Promise more annotators per output, or add outputs, while the campaign runs; existing work does not change."""
     if per_output is None and not adds:
         raise click.UsageError("say what to add: --per-output N, --add-outputs, or both")
     if (splits or systems or limit) and not adds:

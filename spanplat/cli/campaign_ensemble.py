@@ -28,9 +28,9 @@ from spanplat.text.counting import count_of
     type=click.Choice(get_args(Aggregation)),
     default="mean",
     show_default=True,
-    help="How scores become one.",
+    help="Aggregation of the annotators' scores.",
 )
-@click.option("--question", help="Question whose answers tell who is out of line; by default the first on a scale.")
+@click.option("--question", help="Question whose scores show outliers; by default the first on a scale.")
 @click.option(
     "--least-overlap",
     type=click.FloatRange(0, 1, min_open=True),
@@ -69,10 +69,10 @@ def ensemble(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Make a campaign SLUG of what several campaigns say together.
+    """Combine the annotations of several campaigns into a new campaign SLUG.
 
-    Scores are averaged over all annotators, choices go by majority, errors are merged where they overlap. The errors of an
-    annotator whose score of a text is out of line are left out there.
+    Scores are averaged over all annotators, choices go by majority, errors are merged where they overlap. If an
+    annotator's score of a text is an outlier, their errors in this text are left out.
     """
     settings = EnsembleSettings(aggregation, question, least_overlap, least_votes, most)
     with open_database() as database, progress_bar("Combining") as on_progress:

@@ -32,7 +32,7 @@ LISTED = 10
     "--definition",
     "definition_file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="What the annotators were asked (native format).",
+    help="Definition that the annotators worked by (native format).",
 )
 @click.option("--outputs", type=click.Path(exists=True, path_type=Path), help="Folder of the annotated texts.")
 @click.option("--inputs", type=click.Path(exists=True, path_type=Path), help="Folder of their sources.")
@@ -42,7 +42,7 @@ LISTED = 10
     type=click.Choice(["keep", "fail"]),
     default="keep",
     show_default=True,
-    help="Keep annotations whose text is not there apart, or import nothing.",
+    help="Store annotations apart if their text is missing, or import nothing.",
 )
 @json_option
 def import_(
@@ -59,7 +59,7 @@ def import_(
 ) -> None:
     """Import a campaign with its annotations from PATH.
 
-    Nothing disappears: what has no place is kept with its reason and counted. Running the same import again adds nothing;
+    Nothing disappears: records without a place are stored with the reason and counted. Running the same import again adds nothing;
     an interrupted one can be repeated.
     """
     definition = _read_definition(definition_file, slug)

@@ -23,7 +23,7 @@ OWNER_ONLY = 0o600
 @click.argument("campaign")
 @json_option
 def lint_(campaign: str, as_json: bool) -> None:
-    """Say what the platform's rules have to say about a CAMPAIGN: a slug, or a definition file."""
+    """Check a CAMPAIGN (a slug, or a definition file) against the platform's rules."""
     if Path(campaign).is_file():  # a file wins over a slug of the same name; slugs have no dots, so that is rare
         definition = read_definition(Path(campaign).read_text("utf-8"), name=campaign)
     else:
@@ -36,7 +36,7 @@ def lint_(campaign: str, as_json: bool) -> None:
     for finding in findings:
         click.echo(_in_words(finding))
     if not findings:
-        click.echo("The platform's rules have nothing to say about it.")
+        click.echo("It breaks none of the platform's rules.")
 
 
 def tell_findings(definition: CampaignDefinition) -> None:
@@ -73,7 +73,7 @@ def _in_words(finding: Finding) -> str:
 @click.argument("slug")
 @json_option
 def people(slug: str, as_json: bool) -> None:
-    """List who came, by pseudonym: how it ended, how long it took, which checks were failed."""
+    """List the participants by pseudonym: outcome, duration, failed checks."""
     with open_database() as database, database.reading() as session:
         campaign = find_campaign(session, slug)
         rows = list_people(session, campaign)
@@ -99,11 +99,11 @@ def people(slug: str, as_json: bool) -> None:
 @click.command()
 @click.argument("slug")
 @click.option("--output", required=True, type=click.Path(dir_okay=False, path_type=Path), help="File to write.")
-@click.option("--bonuses", is_flag=True, help="Only the bonuses, in the form the platform takes.")
-@click.option("--approvals", is_flag=True, help="Whose work to approve, in the form the platform takes.")
-@click.option("--rejections", is_flag=True, help="Whose work the platform's rules let you reject, and why.")
+@click.option("--bonuses", is_flag=True, help="Only the bonuses, in the platform's format.")
+@click.option("--approvals", is_flag=True, help="Work to approve, in the platform's format.")
+@click.option("--rejections", is_flag=True, help="Work that the platform's rules let you reject, with reasons.")
 def pay(slug: str, *, output: Path, bonuses: bool, approvals: bool, rejections: bool) -> None:
-    """Write who is to be paid what, by the platform's ids; only you may read the file.
+    """Write the payments of people by the platform's ids to a file that only you may read.
 
     Work is approved on Prolific by a list of ids, one a line, and on MTurk by a file of reviewed results. Look at each line of
     --rejections before you use it: these are the people who failed as many attention checks as the rules ask for, and nobody else.

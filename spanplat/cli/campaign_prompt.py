@@ -21,7 +21,7 @@ from spanplat.services.model_work.previews import PromptPreview, preview_prompt
 @click.option("--item", "number", type=click.IntRange(1), default=1, show_default=True, help="Number of the item.")
 @json_option
 def prompt(*, slug: str | None, number: int, as_json: bool) -> None:
-    """Print what a model campaign asks about one of its items, with its length and price; without SLUG, list the presets."""
+    """Print the prompt of a model campaign about one item, with its length and price; without SLUG, list the presets."""
     if slug is None:
         rows = [(preset, preset_summary(preset)) for preset in PRESETS]
         if as_json:

@@ -16,9 +16,9 @@ SHOWN = 10
 @click.option("--dry-run", is_flag=True, help="Only tell what would change.")
 @json_option
 def reparse(*, slug: str, dry_run: bool, as_json: bool) -> None:
-    """Read a model campaign's stored replies again, and put its annotations right; the model is not asked.
+    """Parse a model campaign's stored replies again, and correct its annotations; the model is not asked.
 
-    For replies stored by an earlier version, which read them otherwise. The audit log keeps what the annotations said before.
+    For replies stored by an earlier version, which parsed them differently. The audit log keeps the former annotations.
     """
     with open_database() as database, progress_bar("Reading") as on_progress:
         report = reparse_campaign(database, slug, dry_run=dry_run, on_progress=on_progress)

@@ -30,15 +30,15 @@ from spanplat.services.model_work.training import (
     nargs=len(PARTS),
     default=SHARES,
     show_default=True,
-    help=f"How large the parts are: {', '.join(PARTS)}.",
+    help=f"Sizes of the parts: {', '.join(PARTS)}.",
 )
-@click.option("--seed", type=int, default=42, show_default=True, help="Of the split.")
+@click.option("--seed", type=int, default=42, show_default=True, help="Seed of the split.")
 @json_option
 def training(*, slug: str, output: Path, shares: tuple[float, ...], seed: int, as_json: bool) -> None:
     """Write a campaign's annotations as examples for supervised fine-tuning, in chat format.
 
-    Each example is a short prompt and the reply to learn: errors, and scores from 0 to 100 in steps of 5. Whatever has the same source
-    or the same text is in the same part.
+    Each example is a short prompt and the reply to learn: errors, and scores from 0 to 100 in steps of 5. Examples with the same
+    source or the same text are in the same part.
     """
     with open_database() as database, database.reading() as session:
         examples = training_examples(session, slug, shares=shares, seed=seed)

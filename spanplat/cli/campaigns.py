@@ -219,7 +219,7 @@ def _base_url(given: str | None) -> str:
 @click.argument("slug")
 @json_option
 def checks(slug: str, as_json: bool) -> None:
-    """Show how often each check was passed, and what parts of it were right."""
+    """Show how often each check was passed, and how often each part of it was right."""
     with open_database() as database, database.reading() as session:
         report = report_checks(session, find_campaign(session, slug))
     if as_json:
@@ -281,7 +281,7 @@ def definition_schema() -> str:
 @click.argument("name", required=False)
 @json_option
 def starter(name: str | None, as_json: bool) -> None:
-    """Print a starter definition to adapt, or list those there are.
+    """Print a starter definition to adapt, or list all starters.
 
     For instance: spanplat campaign starter data-to-text-errors > my-campaign.yaml
     """

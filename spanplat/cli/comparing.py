@@ -19,7 +19,7 @@ from spanplat.services.agreement.systems import SystemsOptions, compute_systems
 from spanplat.services.background.parallel import heavy_work
 from spanplat.settings import load_settings
 
-seed_option = click.option("--seed", type=int, default=42, show_default=True, help="Of everything random.")
+seed_option = click.option("--seed", type=int, default=42, show_default=True, help="Seed of everything random.")
 
 
 def ranking_options(command: Command) -> Command:
@@ -30,7 +30,7 @@ def ranking_options(command: Command) -> Command:
         type=click.Choice(list(RANKING_MEASURES)),
         default="char.hard",
         show_default=True,
-        help="What ranks.",
+        help="Measure to rank by.",
     )
     @click.option(
         "--ref-rule", default="first", show_default=True, help="Annotators of REF that count: first, each, or group=K."

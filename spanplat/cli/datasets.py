@@ -26,7 +26,7 @@ def dataset() -> None:
 
 @dataset.command("import")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("--name", help="Slug of the dataset, where the files do not say it.")
+@click.option("--name", help="Slug of the dataset, if the files do not state it.")
 @click.option(
     "--format",
     "format_name",
@@ -40,7 +40,7 @@ def dataset() -> None:
     "columns",
     type=Assignments("ROLE=COLUMN"),
     multiple=True,
-    help=f"Which column holds what, where the guess is wrong; roles: {', '.join(ROLES)}. Repeatable.",
+    help=f"Column of a role, if the guess is wrong; roles: {', '.join(ROLES)}. Repeatable.",
 )
 @json_option
 def import_(
@@ -54,7 +54,7 @@ def import_(
 ) -> None:
     """Import examples and outputs from files or factgenie folders.
 
-    What is there already stays as it is: running the same import again adds nothing.
+    Existing examples and outputs do not change: running the same import again adds nothing.
     """
     with open_database() as database:
         for path in paths:  # before the import, so that the user sees a wrong guess at once

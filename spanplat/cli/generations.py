@@ -94,7 +94,7 @@ def run(
 @click.argument("slug")
 @json_option
 def show(slug: str, as_json: bool) -> None:
-    """Show what a generation writes, how far it is, and what it has cost."""
+    """Show the system, the progress and the cost of a generation."""
     with open_database() as database, database.reading() as session:
         found = find_generation(session, slug)
         figures = generation_figures(session, found)

@@ -49,9 +49,11 @@ class HttpProtocol(HttpToolsProtocol):
 
 UVICORN: dict[str, Any] = {
     "http": HttpProtocol,
+    # The gateway understands HTTP requests only, neither WebSockets nor the events at start and end.
     "ws": "none",
     "interface": "asgi3",
     "lifespan": "off",
+    # The logging of the process is configured already (`log_to_stderr`).
     "log_config": None,
     "log_level": "warning",
     "access_log": False,

@@ -52,6 +52,7 @@ def progress_bar(label: str, details: Callable[[], str] = str) -> Iterator[OnPro
 
         def show(done: int, total: int | None) -> None:
             bar.label = f"{label} {details()}".rstrip()
+            # Without a total the bar is full from the start, and only its count grows.
             bar.length = total or max(done, 1)
             bar.update(done - bar.pos)  # click wants the difference
 

@@ -22,7 +22,7 @@ from spanplat.services.crowd.qualifying import qualification_table, record_decis
     "--hard/--soft", "hard", default=None, help="Whether categories must match, in place of the definition's."
 )
 @click.option("--threshold", type=click.FloatRange(0, 1), help="Pass above this score.")
-@click.option("--top", type=click.IntRange(1), help="Only the best so many pass.")
+@click.option("--top", type=click.IntRange(1), help="Maximum number of people who pass, the best first.")
 @click.option("--with", "models", multiple=True, metavar="CAMPAIGN", help="A further campaign to score; repeatable.")
 @click.option("--decide", is_flag=True, help="Store who passed, so that campaigns which require it let them in.")
 @json_option
@@ -79,7 +79,7 @@ def qualify(slug: str, *, models: tuple[str, ...], decide: bool, as_json: bool, 
 
 @click.group()
 def pool() -> None:
-    """Show the people that campaigns may require, add people by their ids, and take people out."""
+    """Show pools of people that campaigns may require, add people by their ids, and remove people."""
 
 
 @pool.command("list")
@@ -116,10 +116,12 @@ def show(slug: str, as_json: bool) -> None:
 @pool.command("add")
 @click.argument("slug")
 @click.argument("ids", nargs=-1)
-@click.option("--from", "source", type=click.Choice(SOURCES), default=SOURCES[0], show_default=True, help="Whose ids.")
+@click.option(
+    "--from", "source", type=click.Choice(SOURCES), default=SOURCES[0], show_default=True, help="Platform of the ids."
+)
 @click.option("--file", type=click.File(encoding="utf-8"), help="A file with one id a line; - reads from the pipe.")
 def add(slug: str, *, ids: tuple[str, ...], source: str, file: TextIO | None) -> None:
-    """Put people into the pool SLUG by the IDS the platform knows them by, whether they came before or not."""
+    """Add people to the pool SLUG by their IDS on the platform, also people who never took part."""
     wanted = [*ids, *(file.read().splitlines() if file is not None else ())]
     with open_database() as database, database.transaction() as session:
         fresh = add_people(session, slug, source, wanted, datetime.now(UTC))
@@ -130,7 +132,7 @@ def add(slug: str, *, ids: tuple[str, ...], source: str, file: TextIO | None) ->
 @click.argument("slug")
 @click.argument("annotators", nargs=-1, required=True)
 def remove(slug: str, annotators: tuple[str, ...]) -> None:
-    """Take people out of a pool, by pseudonym."""
+    """Remove people from a pool, by pseudonym."""
     with open_database() as database, database.transaction() as session:
         gone = remove_from_pool(session, slug, annotators)
-    click.echo(f"{gone} of {len(annotators)} were in {slug} and are taken out.")
+    click.echo(f"{gone} of {len(annotators)} were in {slug} and are removed.")

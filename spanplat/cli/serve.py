@@ -59,7 +59,7 @@ def warn_of_plain_text(host: str, base_url: str) -> None:
         is_own = host == "localhost"
     if not is_own and not base_url.startswith("https://"):
         note(
-            f"Whoever is on the network of {host} can read passwords and answers: they travel unencrypted. "
+            f"Everybody on the network of {host} can read passwords and answers, because they are not encrypted. "
             "Put a proxy with a certificate in front and set SPANPLAT_BASE_URL to its https:// address (docs/deploy.md)."
         )
 

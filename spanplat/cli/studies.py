@@ -110,9 +110,9 @@ def run(*, slug: str, dry_run: bool, concurrency: int | None, max_cost: float | 
     type=click.Choice(list(RANKING_MEASURES)),
     default="char.hard",
     show_default=True,
-    help="What orders the variants, and what their differences are tested on.",
+    help="Measure that orders the variants and by which their differences are tested.",
 )
-@click.option("--seed", type=int, default=42, show_default=True, help="Of everything random.")
+@click.option("--seed", type=int, default=42, show_default=True, help="Seed of everything random.")
 @json_option
 def show(slug: str, measure: str, seed: int, as_json: bool) -> None:
     """Show cost, figures against the gold campaign, and significance, one variant a row."""

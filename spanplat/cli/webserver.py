@@ -59,6 +59,7 @@ def run_web_server(settings: Settings, host: str, port: int, processes: int, on_
 
 
 def _address(host: str, port: int) -> str:
+    # These two stand for all interfaces, and not every browser can open them.
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
     return f"http://{shown}:{port}"
 
@@ -85,6 +86,8 @@ def _run_gunicorn(settings: Settings, host: str, port: int, processes: int, on_r
                 "workers": processes,
                 "worker_class": ServerProcess,
                 "graceful_timeout": GRACEFUL_SECONDS,
+                # Seconds without a sign of a process after which it is killed. Its event loop gives the sign, whatever
+                # its threads do.
                 "timeout": 60,
                 "loglevel": "warning",
                 "control_socket_disable": True,

@@ -56,11 +56,12 @@ def unpack_zip(archive: Path, into: Path, *, most_files: int = MOST_FILES, most_
         with zipfile.ZipFile(archive) as opened:
             members = [member for member in opened.infolist() if not member.is_dir() and not _is_clutter(member)]
             if len(members) > most_files:
-                raise InvalidInput(f"{archive.name} holds {len(members)} files; at most {most_files} are taken")
+                raise InvalidInput(f"{archive.name} holds {len(members)} files; at most {most_files} are accepted")
             left = most_bytes
             for member in members:
                 left -= _unpack(opened, member, into / _safe_path(member), left)
             return most_bytes - left
+    # `zipfile` and `zlib` report a damaged or unusual file by any of these. `mmap` raises ValueError for an empty file.
     except (
         zipfile.BadZipFile,
         NotImplementedError,
@@ -105,13 +106,14 @@ def _unpack(opened: zipfile.ZipFile, member: zipfile.ZipInfo, target: Path, most
             size += len(chunk)
             if size > most_bytes:
                 raise InvalidInput(
-                    "the zip file unpacks to more than is taken; send its files one by one, or fewer of them"
+                    "the zip file unpacks to more than is accepted; send its files one by one, or fewer of them"
                 )
             file.write(chunk)
     return size
 
 
 def _safe_path(member: zipfile.ZipInfo) -> Path:
+    # The upper half of the attributes is the Unix mode. A link could lead out of the folder.
     if stat.S_ISLNK(member.external_attr >> 16):
         raise InvalidInput(f"the zip file holds a link ({member.filename!r}); pack the file itself")
     # Windows reads a backslash as a separator, and a colon as a drive or a hidden stream of a file.

@@ -211,6 +211,7 @@ def small_multiples(rows: Sequence[Row], *, width: int, height: int) -> dict[str
     """
     order = list(dict.fromkeys(row["series"] for row in rows))
     header = {"title": None, "labelOrient": "top", "labelAnchor": "start", "labelFontSize": 12, "labelPadding": 4}
+    # Vega-Lite shows times in the time zone of the machine that draws, unless the scale says UTC.
     time = {"field": "time", "type": "temporal", "scale": {"type": "utc"}, "title": None, "axis": {"labelFlush": False}}
     value = {
         "field": "value",
@@ -229,6 +230,7 @@ def small_multiples(rows: Sequence[Row], *, width: int, height: int) -> dict[str
             "height": height,
             "encoding": {"x": time, "y": value},
             "layer": [
+                # Only points have descriptions, which `spanplat.formats.vega.with_titles` shows as tooltips.
                 {"mark": {"type": "line", "strokeWidth": 1.5, "aria": False}},
                 {
                     "mark": {"type": "point", "filled": True, "size": 22},

@@ -101,6 +101,5 @@ def _fits(role: str, column: str, sample: Sequence[Mapping[str, Any]]) -> bool:
     allowed = str if role == "text" else str | int
     values = [row[column] for row in sample if row.get(column) is not None]
     fitting = sum(isinstance(value, allowed) and not isinstance(value, bool) for value in values)
-    return 2 * fitting >= len(
-        values
-    )  # a few bad rows do not hide what the column is; they are reported when they are read
+    # A few bad rows do not hide the role of the column. They are reported when they are read.
+    return 2 * fitting >= len(values)

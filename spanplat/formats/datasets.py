@@ -123,6 +123,7 @@ def _read_file(path: Path, table: TableFormat, columns: Mapping[str, str | None]
         raise InvalidInput(f"{path} holds no rows.")
     names = column_names(path, sample)
     mapping = guess_mapping(names, sample).overridden(names, columns)
+    # Without a readable row nothing is known about the columns; the problems of the rows are then the report.
     if mapping.text is None and mapping.source is None and sample:
         if table.may_list_sources and not columns:  # a list of sources, as factgenie keeps them
             yield from _inputs(path, _names_of(path))
@@ -145,6 +146,7 @@ def _inputs(path: Path, names: _Names) -> Iterator[DatasetEntry | Problem]:
         if isinstance(entry, Problem):
             yield entry
         else:
+            # factgenie counts positions from 0.
             record = ExampleRecord(split=names.split or WHOLE, key=str(entry.line - 1), source=entry.value)
             yield DatasetEntry(names.dataset, record, path, entry.line)
 

@@ -112,6 +112,7 @@ def read_factgenie_assignments(campaign: FactgenieCampaign) -> Iterator[Factgeni
         return
     # A byte that is not UTF-8 stays visible as \xNN and does not stop the import.
     with path.open(encoding="utf-8-sig", errors="backslashreplace", newline="") as lines:
+        # Without `strict`, a file that is cut off within a cell would look complete.
         rows = csv.DictReader(lines, strict=True)
         try:
             for row in rows:

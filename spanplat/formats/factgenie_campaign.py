@@ -163,6 +163,7 @@ def _categories(listed: Any, folder: Path) -> Iterator[FactgenieCategory]:
 
 def _read_yaml(path: Path) -> Any:
     try:
+        # factgenie writes with PyYAML, which follows YAML 1.1.
         return yaml_documents.load(path.read_text(encoding="utf-8-sig"), version=(1, 1))
     except (yaml_documents.YAMLError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{path} is not YAML in UTF-8: {error}") from error

@@ -79,6 +79,7 @@ def read_csv(path: Path) -> Iterator[AnnotationRecord | Problem]:
     """
     csv.field_size_limit(sys.maxsize)  # texts may be longer than the 128 KB that the csv module allows by default
     with path.open(encoding="utf-8-sig", newline="") as lines:
+        # Without `strict`, a file that is cut off within a cell would look complete.
         rows = csv.reader(lines, strict=True)
         try:
             header = _checked_header(next(rows, []), path)
@@ -105,6 +106,7 @@ def _records(rows: Any, header: list[str], path: Path) -> Iterator[AnnotationRec
             yield Problem(path, start, f"has {len(row)} cells where the header has {len(header)}", _csv_line(row))
         elif row:
             group.append(row)
+        # Lines are counted and not rows, because a cell may contain line breaks.
         start = rows.line_num + 1
     if group:
         yield _record(group, header, own, path, first_line)

@@ -29,7 +29,7 @@ MEMORY_LIMIT = 1536 * 1024**2
 """Bytes that the reading process may allocate."""
 
 _MOST_FOOTER = 64 * 1024**2
-_TOO_MUCH = "holds more from here on than is taken; write it as several smaller files"
+_TOO_MUCH = "holds more from here on than is accepted; write it as several smaller files"
 _ENVIRONMENT = {"ARROW_DEFAULT_MEMORY_POOL": "system", "ARROW_IO_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """Other memory pools and further threads reserve memory in advance, which would count against the limit."""
 
@@ -128,6 +128,7 @@ def _require_ends(path: Path) -> None:
         raise InvalidInput(f"{path} is encrypted; write it without a key")
     if start != MAGIC:
         raise InvalidInput(f"{path} is not a Parquet file, whatever its name says")
+    # The smallest file has the mark twice and the length of its footer, four bytes each.
     if end[4:] != MAGIC or size < 12:
         raise InvalidInput(f"{path} is cut off: a Parquet file ends with {MAGIC.decode()}; send it again whole")
     if int.from_bytes(end[:4], "little") > _MOST_FOOTER:
@@ -143,13 +144,13 @@ def _require_fitting(path: Path, footer: Any) -> None:
     if unpacked > MOST_BYTES or rows > MOST_ROWS:
         raise InvalidInput(
             f"{path} unpacks to {unpacked / 1024**2:,.0f} MB in {rows:,} rows; at most {MOST_BYTES // 1024**2:,} MB and "
-            f"{MOST_ROWS:,} rows are taken, so write it as several files, without the columns that are not needed"
+            f"{MOST_ROWS:,} rows are accepted, so write it as several files, without the columns that are not needed"
         )
     largest = max(sizes, default=0)
     if largest > MOST_GROUP_BYTES:
         raise InvalidInput(
             f"{path} has a row group that unpacks to {largest / 1024**2:,.0f} MB; at most {MOST_GROUP_BYTES // 1024**2:,} MB are "
-            "taken, so write it with smaller ones (pandas and pyarrow: row_group_size=10000)"
+            "accepted, so write it with smaller ones (pandas and pyarrow: row_group_size=10000)"
         )
 
 

@@ -56,6 +56,7 @@ def messages(path: Path) -> Iterator[dict[str, Any]]:
             return
         if batch is None:
             return
+        # Converted one by one, so that a value that cannot be read costs its row and not the batch.
         for row in range(batch.num_rows):
             number += 1
             yield from _row(batch.slice(row, 1), number, columns_without_text)
@@ -73,6 +74,7 @@ def _batches(path: Path) -> Iterator[Any]:
             path,
             metadata=footer,
             read_dictionary=texts,  # a text that a million rows repeat is in memory once
+            # These two read columns in small pieces, and not a whole row group in advance.
             pre_buffer=False,
             buffer_size=1024**2,
             arrow_extensions_enabled=False,

@@ -122,7 +122,7 @@ def read_csv_rows(path: Path) -> Iterator[Row | Problem]:
             column = _large_cell(lines.of_row, delimiter, header)
             reason = f"is cut off or not CSV from here on: {error}"
             if column is not None:
-                reason = f"has more than {MOST_CELL:,} characters in {column}, which are not taken; nothing is read from there on"
+                reason = f"has more than {MOST_CELL:,} characters in {column}, which is too long; nothing is read from there on"
             yield Problem(path, start, reason)
 
 
@@ -153,7 +153,7 @@ def _require_columns(path: Path, header: list[str]) -> None:
         raise InvalidInput(f"{path}: the header names a column twice.")
     if len(header) > MOST_COLUMNS:
         raise InvalidInput(
-            f"{path} has {len(header):,} columns; at most {MOST_COLUMNS:,} are taken, so leave out what is not needed"
+            f"{path} has {len(header):,} columns; at most {MOST_COLUMNS:,} are accepted, so leave out what is not needed"
         )
 
 
@@ -181,5 +181,5 @@ def column_names(path: Path, sample: Iterable[Mapping[str, Any]]) -> list[str]:
     """
     names = list(dict.fromkeys(chain.from_iterable(sample)))
     if len(names) > MOST_COLUMNS:
-        raise InvalidInput(f"{path} has {len(names):,} columns; at most {MOST_COLUMNS:,} are taken")
+        raise InvalidInput(f"{path} has {len(names):,} columns; at most {MOST_COLUMNS:,} are accepted")
     return names

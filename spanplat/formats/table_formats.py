@@ -138,9 +138,9 @@ def read_rows(path: Path, table: TableFormat) -> Iterator[Row | Problem]:
 
 def _excess(path: Path, row: Row) -> Problem | None:
     if len(row.cells) > MOST_COLUMNS:
-        return Problem(path, row.line, f"has {len(row.cells):,} columns; at most {MOST_COLUMNS:,} are taken")
+        return Problem(path, row.line, f"has {len(row.cells):,} columns; at most {MOST_COLUMNS:,} are accepted")
     for name, cell in row.cells.items():
         if isinstance(cell, str) and len(cell) > MOST_CELL:
-            reason = f"has {len(cell):,} characters in {name[:100]!r}; at most {MOST_CELL:,} are taken"
+            reason = f"has {len(cell):,} characters in {name[:100]!r}; at most {MOST_CELL:,} are accepted"
             return Problem(path, row.line, reason)
     return None

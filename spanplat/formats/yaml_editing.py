@@ -33,7 +33,7 @@ class YamlText:
 
     def __init__(self, text: str) -> None:
         if len(text) > LONGEST:
-            raise InvalidInput(f"the text has {len(text):,} characters; at most {LONGEST:,} are taken")
+            raise InvalidInput(f"the text has {len(text):,} characters; at most {LONGEST:,} are accepted")
         self._yaml = YAML()
         self._yaml.preserve_quotes = True
         self._yaml.width = 100_000  # ruamel must not break long lines again
@@ -81,6 +81,7 @@ class YamlText:
         place = self._find(path[:-1])
         if isinstance(place, CommentedMap) and path[-1] in place:
             del place[path[-1]]
+            # An empty entry of a list stays: without it, the positions of the entries below would change.
             if not place and len(path) > 1 and isinstance(path[-2], str):
                 self.remove(path[:-1])
         elif isinstance(place, CommentedSeq) and isinstance(path[-1], int) and path[-1] < len(place):
@@ -154,6 +155,7 @@ def _plain(value: Any) -> Any:
         return [_plain(entry) for entry in value]
     if isinstance(value, bool):  # before int, of which bool is a subclass
         return bool(value)
+    # The library's scalars are subclasses that also remember how they were written.
     for kind in (str, int, float):
         if isinstance(value, kind):
             return kind(value)

@@ -29,6 +29,7 @@ class DialogueTurn:
 def render_dialogue(value: Any, context: RenderingContext, *, asked: bool) -> Markup | None:
     """Render the turns of a dialogue; return None if the value is no dialogue."""
     turns = _turns(value, asked=asked)
+    # A single record with such fields may be anything.
     if not turns or (len(turns) < 2 and not asked):
         return None
     # Speakers alternate between the two sides in the order of their first turn.

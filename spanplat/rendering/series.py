@@ -62,6 +62,7 @@ def render_series(value: Any, context: RenderingContext, *, asked: bool) -> Mark
     heads = [context.label(*column) for column in series.columns]
     rows = [[row.get(column) for column in series.columns] for row in series.rows]
     drawn = series.measures[:MOST_PANELS]
+    # The size includes axes and headings: the placeholder must have the proportions of the chart that replaces it.
     chart = Chart(_spec(series, drawn, context), WIDTH + 60, len(drawn) * (PANEL_HEIGHT + 30) + 30)
     context.charts.append(chart)
     place = element(

@@ -22,8 +22,8 @@ class DataSelection(Strict):
     examples: list[str] = []
     """Keys of examples; all when empty."""
     source_text: str = Field(default="text", min_length=1)
-    """The field of the source in which categories of side ``source`` or ``both`` are marked: one with text at the top of the
-    source. A source that is nothing but a text needs no name."""
+    """Top-level text field of the source in which categories of side ``source`` or ``both`` are marked. A source that is only a text
+    needs no name."""
     min_characters: int | None = Field(default=None, ge=0)
     max_characters: int | None = Field(default=None, ge=1)
     """Short and long texts can be separate campaigns."""
@@ -31,7 +31,7 @@ class DataSelection(Strict):
     """At most this many outputs, drawn with ``seed``."""
     seed: int = 42
     source: SourceSettings = SourceSettings()
-    """How sources are shown."""
+    """Rendering of sources."""
 
     @model_validator(mode="after")
     def _possible(self) -> "DataSelection":
@@ -49,22 +49,22 @@ class Aspect(Named):
     """One quality asked about apart from the others."""
 
     library: str | None = None
-    """Entry of the library of qualities, which gives what is left open here: summarisation/faithfulness."""
+    """Entry of the library of qualities that fills the fields left empty here, such as summarisation/faithfulness."""
     task: str = ""
-    """For models: what kind of text is judged, in a sentence."""
+    """For models: the kind of text that is judged, in a sentence."""
     output: str = ""
-    """For models: what the judged text is called, such as Summary."""
+    """For models: the name of the judged text, such as Summary."""
     steps: list[str] = []
-    """For models: how to proceed."""
+    """For models: the steps of the judgement."""
     leave_aside: str = ""
-    """For models: what does not count here."""
+    """For models: points that do not count here."""
     lowest: str = ""
     highest: str = ""
-    """For models: what the ends of the scale mean."""
+    """For models: the meanings of the ends of the scale."""
 
 
 class ItemSettings(Strict):
-    """What one annotator is asked about at once."""
+    """The unit that an annotator is asked about at once."""
 
     kind: Literal["output", "pair", "aspect", "span"] = "output"
     aspects: list[Aspect] = []
@@ -91,7 +91,7 @@ class ItemSettings(Strict):
 
 
 class BatchSettings(Strict):
-    """How items are put together for one annotator at a time."""
+    """Grouping of items into batches; an annotator works on one batch at a time."""
 
     regular: int = Field(default=10, ge=0)
     """Items with unknown answers in a batch (the last batch may have fewer); with 0 there is one batch, of gold alone."""
@@ -104,13 +104,13 @@ class BatchSettings(Strict):
     batches: int | None = Field(default=None, ge=1)
     """Number of batches when sampling."""
     positions: Literal["random", "spread", "fixed"] = "random"
-    """Where checks stand: anywhere, evenly apart, or always in the same places."""
+    """Positions of checks: anywhere, evenly apart, or always in the same places."""
     balance: list[Annotated[str, StringConstraints(pattern=r"^(system|example|split|length|source\..+)$")]] = []
-    """Spread these evenly over the batches: ``system``, ``example``, ``split``, ``length`` (see ``lengths``), or what stands in a
+    """Spread these evenly over the batches: ``system``, ``example``, ``split``, ``length`` (see ``lengths``), or the value of a
     field of the source, such as ``source.category``."""
     lengths: list[int] = []
     """Bounds between shorter and longer texts, in characters. Unless balanced over ``length``, a batch holds texts of one length
-    only; it is that of an item's longest output."""
+    only. An item has the length of its longest output."""
     seed: int = 42
 
     @model_validator(mode="after")
@@ -139,7 +139,7 @@ class AnnotatorSettings(Strict):
     per_output: float = Field(default=1, ge=1, le=10_000)
     """Annotators per output and group; 1.4 means once, and 40 % of the batches twice."""
     lease_minutes: int = Field(default=60, ge=1, le=10080)
-    """A batch untouched for so long returns to the pool; saves, and whatever else shows that somebody is at work, renew the lease."""
+    """A batch without activity for this long returns to the pool. Saves and other signs of activity renew the lease."""
     max_batches: int = Field(default=1, ge=1)
     """Batches one person may do."""
     exclude_campaigns: list[Slug] = []
@@ -147,8 +147,8 @@ class AnnotatorSettings(Strict):
     invited: list[str] = []
     """Platform ids that may enter; everybody when empty."""
     withdrawn: Literal["leave_out", "delete"] = "leave_out"
-    """What becomes of the work of somebody who withdraws: kept but in no figure, or deleted at once."""
+    """Treatment of the work of people who withdraw: kept but in no figure, or deleted at once."""
     when_full: Literal["page", "redundancy"] = "page"
-    """When every slot is taken: a friendly page, or useful paid redundancy, a further annotator on the batch with the fewest."""
+    """When every seat is taken: a friendly page, or paid work as a further annotator of the batch with the fewest annotators."""
     redundancy: int = Field(default=1, ge=1, le=1000)
-    """With ``when_full: redundancy``, at most so many annotators more on a batch than promised."""
+    """With ``when_full: redundancy``, the maximum number of further annotators of a batch."""

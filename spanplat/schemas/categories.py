@@ -53,12 +53,13 @@ class Subcategory(Named):
 class Category(Named):
     """A label for spans."""
 
+    # pydantic does not validate defaults, so it may be empty here; the definition then fills it in.
     color: Color = ""
     """``#rrggbb``; categories without one take the next colour of a colour-blind-safe palette."""
     hotkey: Annotated[str, StringConstraints(min_length=1, max_length=1)] | None = None
     """One character; categories without one take their number."""
     side: Literal["output", "source", "both"] = "output"
-    """Where its spans may stand: in the output, in the source (an omission), or in both."""
+    """Text in which its spans may be: the output, the source (an omission), or both."""
     exclusive: bool = False
     """At most one span of it, covering the whole text, and then no other span (an unintelligible translation)."""
     subcategories: list[Subcategory] = []

@@ -27,7 +27,7 @@ HOTKEYS = "123456789bcdeghjklmoqrstuvwyz"
 
 
 class SpanSettings(Strict):
-    """How spans are marked and what is asked about each."""
+    """Rules for marking spans, and the questions about each span."""
 
     granularity: Literal["character", "word", "sentence"] = "word"
     overlap: Literal["allow", "forbid"] = "allow"
@@ -37,9 +37,9 @@ class SpanSettings(Strict):
     omissions: bool = False
     """Allow empty marks at a place where something is missing."""
     attributes: Annotated[list[AnySpanAttribute], AfterValidator(distinct_attributes)] = []
-    """What else is asked about each span."""
+    """Further questions about each span."""
     suggestions_from: Slug | None = None
-    """Campaign whose spans are shown as suggestions to accept, change or dismiss: its first annotator's on each text."""
+    """Campaign whose spans are shown as suggestions to accept, change or dismiss: on each text, those of its first annotator."""
     suggestions: Literal["optional", "required"] = "optional"
     """Whether an item is complete only when every suggestion was accepted, changed or dismissed."""
 
@@ -61,10 +61,10 @@ class CampaignDefinition(Strict):
     """Language of the interface shown to annotators."""
     categories: list[Category] = []
     severities: list[Severity] = []
-    """Severity scale, mildest first; none asked for when empty."""
+    """Severity scale, mildest first; without levels no severity is asked for."""
     spans: SpanSettings = SpanSettings()
     guidelines: str = ""
-    """Markdown; what annotators read first and models are told."""
+    """Instructions for annotators and models, in Markdown."""
     worked_examples: list[WorkedExample] = []
     """Annotated texts that the instructions show, drawn as on the annotator's page."""
     questions: list[AnyQuestion] = []
@@ -82,7 +82,7 @@ class CampaignDefinition(Strict):
     qualification_required: QualificationRequired | None = None
     qualification_given: QualificationGiven | None = None
     qualification_taken: Slug | None = None
-    """For a model campaign: the qualification it takes; of the data selected, it annotates the gold outputs only."""
+    """For a model campaign: the qualification that it takes. It annotates only the gold outputs of the selected data."""
     checks: list[AnyCheck] = []
     model: ModelSettings | None = None
     final_message: str = ""

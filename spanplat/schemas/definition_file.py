@@ -70,7 +70,7 @@ def parse_yaml(text: str, *, name: str = "definition") -> DefinitionSource:
         If the text is not YAML, or a mapping has a key twice.
     """
     if len(text) > LONGEST:
-        raise InvalidInput(f"{name}: has {len(text):,} characters; at most {LONGEST:,} are taken")
+        raise InvalidInput(f"{name}: has {len(text):,} characters; at most {LONGEST:,} are accepted")
     try:
         node, construct = yaml_documents.compose(text)
         if node is None:
@@ -187,6 +187,7 @@ def _explain(source: DefinitionSource, problem: Any) -> DefinitionProblem:
         case "union_tag_not_found":
             message = "type is missing; it says which kind this is"
         case "union_tag_invalid":
+            # pydantic reports the whole value, but the mistake is in its type.
             path = (*path, "type")
             message = f"{problem['ctx']['tag']!r} is none of {problem['ctx']['expected_tags']}"
         case _:
@@ -202,6 +203,7 @@ def _path_in_file(source: DefinitionSource, path: PathInFile) -> PathInFile:
     value = source.value
     for position, part in enumerate(path):
         is_tag = isinstance(value, dict) and value.get("type") == part and (*known, part) not in source.lines
+        # The last part stays even if the file does not have it: it names the key that is missing.
         if not is_tag and ((*known, part) in source.lines or position == len(path) - 1):
             value = value[part] if (*known, part) in source.lines else None
             known = (*known, part)

@@ -259,6 +259,7 @@ class _SchemaReader:
             node.kind, node.options = "select", [resolved["const"]]
         elif kind == "boolean":
             node.kind = "checkbox"
+            # A box has no third state: an optional truth value without a default shows as a box that is not ticked.
             node.default = bool(node.default)
         elif kind in ("number", "integer"):
             node.kind = kind

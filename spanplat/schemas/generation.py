@@ -11,12 +11,12 @@ from spanplat.schemas.slug import Slug
 
 
 class GenerationDefinition(Strict):
-    """Which model writes what, from which sources, as which system.
+    """A model, the sources from which it writes, and the system of its outputs.
 
     Raises
     ------
     pydantic.ValidationError
-        For unknown keys, a model that is asked nothing in words, and settings that have no meaning here.
+        For unknown keys, a model without a prompt, and settings that have no meaning here.
     """
 
     slug: Slug
@@ -29,7 +29,7 @@ class GenerationDefinition(Strict):
     limit: int | None = Field(default=None, ge=1)
     """At most this many examples, the first ones."""
     beginning: str = ""
-    """What every reply has to begin with: it is sent as the start of the model's own turn, and is part of the output."""
+    """Beginning of every reply: it is sent as the start of the model's own turn, and is part of the output."""
     model: ModelSettings
     """Its ``prompt`` is a Jinja2 template that sees ``source``, ``source_text`` (the source as text), ``dataset``, ``split`` and
     ``key``."""

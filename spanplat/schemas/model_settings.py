@@ -28,7 +28,7 @@ _SECRET_WORDS = ("api_key", "apikey", "authorization", "password", "secret", "be
 
 
 class Price(Strict):
-    """What a model costs, where the price list that comes with spanplat does not have it or is wrong."""
+    """Price of a model that is missing or wrong in the price list of spanplat."""
 
     input: float = Field(ge=0)
     """US dollars for a million input tokens."""
@@ -39,7 +39,7 @@ class Price(Strict):
 
 
 class ModelSettings(PromptSettings):
-    """Which model annotates, how it is asked, and within which limits."""
+    """The model that annotates, the form of its calls, and their limits."""
 
     provider: ProviderName
     """``overlap`` is the offline baseline; an OpenAI-compatible server is ``openai`` with a ``base_url``."""
@@ -57,29 +57,29 @@ class ModelSettings(PromptSettings):
     interface: Literal["chat", "responses"] = "chat"
     """For ``openai``: chat completions, which all compatible servers speak, or responses."""
     protocol: Protocol | None = None
-    """A published way of asking, whose settings are filled in: ``three-seeds`` (seeds 42, 1738 and 1234 at temperature 0.001 and
+    """A published protocol, whose settings are filled in: ``three-seeds`` (seeds 42, 1738 and 1234 at temperature 0.001 and
     top-p 1, up to 1,024 tokens), ``three-seeds-short`` (up to 128 tokens), ``reasoning`` (medium effort, 4,096 tokens of reasoning
-    of 32,768 in all, two final instructions). A study asks several models so, and averages them."""
+    of 32,768 in all, two final instructions). A study can ask several models by one protocol, and average them."""
     reply_format: ReplyFormat = "schema"
-    """How the form of a reply is asked for: by JSON Schema, by a tool (``anthropic``), as any JSON (``openai``), or in words only."""
+    """Request for the form of a reply: by JSON Schema, by a tool (``anthropic``), as any JSON (``openai``), or in words only."""
     mode: Literal["direct", "batch"] = "direct"
-    """``batch`` hands all questions in at once, at half the price, and waits up to a day for the replies."""
+    """``batch`` sends all questions at once, at half the price, and waits up to a day for the replies."""
     stream: bool | None = None
-    """Whether replies come as streams, so that no connection is silent for long; by default where a reply may take more than 16,384
+    """Whether replies come as streams, so that no connection is silent for long; by default if a reply may take more than 16,384
     tokens or 10 minutes."""
     max_tokens: int | None = Field(default=None, ge=1)
-    """Most tokens of a reply, those of reasoning among them; sent under the name that the interface has for it."""
+    """Maximum number of tokens of a reply, including reasoning; sent by the name that the interface has for it."""
     parameters: dict[str, Any] = {}
-    """Sent to the provider as they stand: temperature, top_p, … Of a list of seeds each repeat takes its own."""
+    """Parameters that are sent to the provider unchanged: temperature, top_p, … From a list of seeds, each repeat takes its own."""
     repeats: int = Field(default=1, ge=1)
-    """How often each item is asked about; every repeat is an annotator of its own."""
+    """Number of questions about each item; every repeat is a separate annotator."""
     concurrency: int = Field(default=8, ge=1, le=256)
     requests_per_minute: int | None = Field(default=None, ge=1)
     tokens_per_minute: int | None = Field(default=None, ge=1)
     timeout: float = Field(default=300, gt=0, le=3600)
     """Seconds after which a call counts as failed."""
     attempts: int = Field(default=6, ge=1, le=20)
-    """Calls for one item before it counts as failed; only passing trouble is tried again."""
+    """Calls for one item before it counts as failed; only temporary failures are tried again."""
     price: Price | None = None
     max_cost: float | None = Field(default=None, gt=0)
     """US dollars that the campaign's calls may cost in all; a run stops before it would cost more."""

@@ -21,7 +21,7 @@ Code = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{3,64}$")]
 
 
 class CompletionCodes(Strict):
-    """What a platform is told at the end; a missing code shows a page without one."""
+    """Codes that report the outcome to the platform; without a code the last page shows none."""
 
     completed: Code | None = None
     screened_out: Code | None = None
@@ -43,9 +43,9 @@ class SignedLinks(Strict):
     parameter: str = "prolific_token"
     """Query parameter that holds the token."""
     audience: str = Field(min_length=1)
-    """Whom the token must be for: the ``aud`` claim, the address of this server as the platform knows it."""
+    """Required audience of the token (claim ``aud``): the address of this server as the platform knows it."""
     keys_url: HttpUrl = HttpUrl("https://api.prolific.com/.well-known/study/jwks.json")
-    """Where the platform publishes its key set; read at most once a day."""
+    """Address of the platform's published key set; read at most once a day."""
     keys: dict[str, Any] | None = None
     """A key set (JWKS) to use in place of the published one."""
     claim: str = "prolific"
@@ -66,9 +66,9 @@ class PlatformSettings(Strict):
     service: PlatformName = PLATFORM_NAMES[0]
     codes: CompletionCodes = CompletionCodes()
     parameters: PlatformParameters = PlatformParameters()
-    """Only read where ``service`` is ``other``."""
+    """Used only if ``service`` is ``other``."""
     completion_url: HttpUrl | None = None
-    """Where people go after submitting; ``{code}`` is replaced by the code. Prolific's is known."""
+    """Address to which people go after submitting; ``{code}`` is replaced by the code. For Prolific it may stay empty."""
     ask_name: bool = False
     """Ask people who come through the campaign's open link for a name."""
     personal_links: bool = False
@@ -78,10 +78,10 @@ class PlatformSettings(Strict):
     reward: str = ""
     """Reward per batch as shown to annotators, for instance ``£2.40``."""
     bonus: str = ""
-    """What comes on top of the reward, as shown to annotators, for instance ``£0.50``. Whoever submits earns it, unless they fail a
+    """Payment on top of the reward, as shown to annotators, for instance ``£0.50``. Everybody who submits earns it, unless they fail a
     check whose ``on_fail`` is ``withhold_bonus``, leave with the code for failed attention, or their work is replaced."""
     minutes: float | None = Field(default=None, gt=0)
-    """How long a batch is expected to take."""
+    """Expected duration of a batch."""
 
     @property
     def profile(self) -> Platform:
@@ -95,11 +95,11 @@ class PlatformSettings(Strict):
 
 
 class Consent(Strict):
-    """What annotators agree to before they see an item."""
+    """The consent form that annotators agree to before they see an item."""
 
     version: str = "1"
     text: str = Field(min_length=1)
-    """Markdown: what, who, how long, pay, use of the data, whom to contact."""
+    """Markdown: purpose, people responsible, duration, pay, use of the data, contact."""
 
 
 class ComprehensionQuestion(ChoiceQuestion):
@@ -148,7 +148,7 @@ class QualificationRequired(Strict):
 
 
 class QualificationGiven(Strict):
-    """How a qualification campaign decides who passes."""
+    """Rule by which a qualification campaign decides who passes."""
 
     measure: str = "char"
     """Any agreement measure; its main figure is the score."""
@@ -157,13 +157,13 @@ class QualificationGiven(Strict):
     threshold: float | None = Field(default=0.5, ge=0, le=1)
     """Pass with a score above this."""
     top: int | None = Field(default=None, ge=1)
-    """The best so many pass, of those above the threshold if there is one; decided when asked for, not at once."""
+    """Maximum number of people who pass: the best, above the threshold if there is one. The decision is made on request."""
     reference: Slug | None = None
-    """Campaign with the expected annotations, where the definition's gold checks do not state them."""
+    """Campaign with the expected annotations, if the definition's gold checks do not state them."""
     attempts: int = Field(default=1, ge=1, le=10)
-    """How often one person may try; the best score counts."""
+    """Number of tries of one person; the best score counts."""
     valid_days: int | None = Field(default=None, ge=1)
-    """A pass counts for so many days."""
+    """Number of days for which a pass counts."""
     pool: Slug | None = None
     """Those who pass join this pool."""
     pass_message: str = ""

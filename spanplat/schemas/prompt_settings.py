@@ -29,7 +29,7 @@ class GaugeSettings(Strict):
     severities: Literal["numbers", "words"] = "numbers"
     """Severity of an error: 1 to 5, or Neutral, Minor, Major, Critical."""
     rules: bool = True
-    """Whether the prompt says how errors and label go together."""
+    """Whether the prompt explains the relation between errors and label."""
 
     def score_of(self, label: str) -> int | None:
         """Return the number of a label, counted from 1 for the worst; None for an unknown label and for several labels."""
@@ -53,16 +53,16 @@ class GaugeSettings(Strict):
 
 
 class ReasoningSettings(Strict):
-    """How much a model that reasons may think before it answers."""
+    """Effort and limit of a model's reasoning before its answer."""
 
     effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
-    """In the provider's levels; not every model knows every one."""
+    """Level of effort, by the provider's names; not every model accepts every level."""
     budget: int | None = Field(default=None, ge=1)
-    """Tokens it may think for, fewer than ``max_tokens``; Anthropic takes 1,024 or more. OpenAI takes none: there only the final
-    instructions say it."""
+    """Maximum number of reasoning tokens, fewer than ``max_tokens``; Anthropic accepts 1,024 or more. OpenAI accepts no such number:
+    there only the final instructions state it."""
     budget_for: Literal["auto", "words", "openrouter", "dashscope", "vllm", "gemini"] = "auto"
-    """For ``openai`` with a ``base_url``: the server in whose form the budget is sent. ``auto`` knows OpenRouter, DashScope and Gemini
-    by their addresses; ``words`` sends none."""
+    """For ``openai`` with a ``base_url``: the server whose field is used for the budget. ``auto`` recognises OpenRouter, DashScope and
+    Gemini by their addresses; ``words`` sends no field."""
 
 
 class TakenExample(Strict):
@@ -73,14 +73,14 @@ class TakenExample(Strict):
     source: Any = None
     text: str
     reply: str
-    """The reply it should get."""
+    """The expected reply."""
 
 
 class TakenInputs(Strict):
-    """What prompts take from other campaigns, as it was when this one was created."""
+    """Inputs of prompts from other campaigns, in their state when this campaign was created."""
 
     instructions: str | None = None
-    """Of the campaign that ``instructions_from`` names."""
+    """Instructions of the campaign that ``instructions_from`` names."""
     examples: list[TakenExample] = []
     """Drawn from the campaign that ``examples_from`` names."""
 
@@ -95,12 +95,12 @@ class PromptSettings(Strict):
     parts: dict[str, str] = {}
     """Jinja2 templates in place of single parts of the preset, by their names; an empty one leaves the part out."""
     reply: ReplyForm | None = None
-    """How a reply to an own ``prompt`` is read; by default as the preset's."""
+    """Form of the replies to an own ``prompt``; by default that of the preset."""
     system_message: str | None = None
     language_pair: str | None = None
-    """Of translations, as the prompt names it: English to German."""
+    """Language pair of translations, as the prompt names it: English to German."""
     visible_reasoning: bool = False
-    """Whether the preset ``mqm`` has the model write its steps down before it answers."""
+    """Whether the preset ``mqm`` makes the model write its steps before its answer."""
     instructions_from: Slug | None = None
     """Human campaign whose instructions ``verbatim`` shows."""
     instructions: Literal["full", "definitions", "minimal"] = "full"
@@ -112,7 +112,7 @@ class PromptSettings(Strict):
     taken: TakenInputs | None = Field(default=None, json_schema_extra={"readOnly": True})
     """Written when the campaign is created, so that later changes of those campaigns do not change what this one is asked."""
     prompt_sha256: str | None = Field(default=None, json_schema_extra={"readOnly": True})
-    """Digest of all that prompts are made of beside the items; written when the campaign is created."""
+    """Digest of all inputs of the prompts except the items; written when the campaign is created."""
     gauge: GaugeSettings = GaugeSettings()
     reasoning: ReasoningSettings | None = None
     final_instructions: bool = False
@@ -124,7 +124,7 @@ class PromptSettings(Strict):
     most_errors: int = Field(default=8, ge=1)
     """For ``consolidate``: errors kept for each text, the most severe first."""
     placement: Literal["in_order", "first"] = "in_order"
-    """Where the k-th mention of a repeated quote goes: to its k-th occurrence, or always to the first."""
+    """Place of the k-th mention of a repeated quote: its k-th occurrence, or always the first."""
     fuzzy: float = Field(default=0, ge=0, le=0.4)
     """Share of a quote's characters that may differ from the text when nothing else finds it; 0 places no such quote."""
 

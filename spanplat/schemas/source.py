@@ -21,27 +21,27 @@ class SourceField(Strict):
     path: str = Field(min_length=1)
     """Name of the field; dots lead into records, as in ``details.img``."""
     label: str = ""
-    """What stands above it, instead of its name."""
+    """Heading above it, in place of its name."""
     kind: SourceKind = "auto"
 
 
 class SourceSettings(Strict):
-    """How a source is rendered; everything is found out from its shape unless said otherwise."""
+    """Rendering of a source; without settings it follows from the shape of the data."""
 
     kind: SourceKind = "auto"
-    """What the whole source is."""
+    """Kind of the whole source."""
     fields: list[SourceField] = []
     """Shown first, in this order, each under its label."""
     others: Literal["show", "hide"] = "show"
-    """What happens to the parts that are not among ``fields``."""
+    """Treatment of the parts that are not among ``fields``."""
     hide: list[str] = []
     """Names (anywhere in the source) or paths that are left out, such as ids and addresses of logos."""
     labels: dict[str, str] = {}
-    """Other words for names, wherever they stand."""
+    """Readable names of fields, anywhere in the source."""
     language: str = ""
     """Language of the source's texts (``de``, ``ar``), for reading direction, hyphenation and screen readers."""
     image_hosts: list[HostName] = []
-    """Hosts whose images are shown (``upload.wikimedia.org``, ``*.example.org``), over HTTPS; of others the address is shown."""
+    """Hosts whose images are shown (``upload.wikimedia.org``, ``*.example.org``), over HTTPS; for other hosts the address is shown."""
 
     @field_validator("fields")
     @classmethod

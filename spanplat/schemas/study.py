@@ -25,7 +25,7 @@ _OF_A_PROVIDER = ("base_url", "key_variable", "interface", "reply_format", "mode
 
 
 class StudyDefinition(Strict):
-    """What a prompt study compares: the variants of one model campaign.
+    """The variants of one model campaign that a prompt study compares.
 
     Raises
     ------
@@ -44,14 +44,14 @@ class StudyDefinition(Strict):
     """The outputs to compare on, in place of that campaign's."""
     presets: list[Preset] = []
     models: list[str] = []
-    """Each preset is tried with each model; where one list is empty, with that of ``like``."""
+    """Each preset is tried with each model; an empty list stands for the preset or the model of ``like``."""
     variants: dict[Slug, dict[str, Any]] = {}
     """Further variants by name: settings of the model in place of those of ``like``."""
     protocol: Protocol | None = None
-    """A published way of asking, for every variant that states none itself."""
+    """A published protocol, for every variant that states none itself."""
     ensemble: bool = False
-    """Whether the answers of all variants are put together once all have answered everything: a campaign ``<slug>-ensemble`` in which
-    scores are averaged over every repeat of every variant, and errors merged."""
+    """Whether the answers of all variants are combined when all have answered everything: in a campaign ``<slug>-ensemble``, scores
+    are averaged over every repeat of every variant, and errors are merged."""
     max_cost: float | None = Field(default=None, gt=0)
     """US dollars that all calls of the study may cost."""
 
@@ -66,7 +66,7 @@ class StudyDefinition(Strict):
             place = "variants" if repeated[0] in self.variants else "models" if self.models else "presets"
             refuse([((place,), f"two variants are called {repeated[0]!r}; list each preset and model once")])
         if self.ensemble and "ensemble" in (*names, *self.variants):
-            message = "a variant is called 'ensemble', as what is made of all of them is; call it something else"
+            message = "a variant is called 'ensemble', the name of the combined campaign; give it another name"
             refuse([(("variants",) if "ensemble" in self.variants else ("models",), message)])
         return self
 

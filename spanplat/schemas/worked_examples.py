@@ -16,13 +16,13 @@ class WorkedSpan(Strict):
     quote: str = Field(min_length=1)
     """The characters it covers, exactly as they stand in the text."""
     occurrence: int | None = Field(default=None, ge=1)
-    """Which one is meant, counted from 1, where the quote stands in the text more than once."""
+    """Number of the occurrence, counted from 1, if the quote is in the text more than once."""
     category: str
     """Key or name of the category."""
     severity: str | None = None
     """Key or name of a level of the severity scale."""
     why: str = ""
-    """Why this is marked, and with this category."""
+    """Reason for the mark and for its category."""
 
 
 class WorkedExample(Strict):
@@ -30,10 +30,10 @@ class WorkedExample(Strict):
 
     text: str = Field(min_length=1)
     source: Any = None
-    """What the text was made from, where that is needed to see the point: text, or any structure."""
+    """Source of the text, if the example needs it: a text, or any structure."""
     spans: list[WorkedSpan] = []
     note: str = ""
-    """What there is to learn from it as a whole."""
+    """Lesson of the example as a whole."""
 
     @model_validator(mode="after")
     def _quotes_stand_in_the_text(self) -> "WorkedExample":

@@ -76,6 +76,7 @@ def dump(value: Any) -> str:
     writer.default_flow_style = False
     writer.allow_unicode = True
     writer.width = _NEVER_FOLDED
+    # By default the library sorts keys, but the order of a definition is meant for people.
     writer.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
     out = io.StringIO()
     writer.dump(value, out)

@@ -60,9 +60,13 @@ def _distances(pattern: str, text: str, *, anchored: bool) -> Iterator[int]:
     where: dict[str, int] = {}
     for position, character in enumerate(pattern):
         where[character] = where.get(character, 0) | 1 << position
+    # Bit i of `rises` or `falls` says that the distance rises or falls by 1 between rows i and i + 1 of the present
+    # column. Before the text begins, it rises in every row.
     rises, falls, distance = every, 0, len(pattern)
     for character in text:
         here = where.get(character, 0)
+        # The carry of the addition passes a match on through all rising rows below it, which then need no further edit
+        # either.
         diagonal = (((here & rises) + rises) ^ rises) | here
         right_rises = (falls | ~(diagonal | rises)) & every
         right_falls = rises & diagonal

@@ -87,6 +87,7 @@ def create_app(settings: Settings, database: Database | None = None) -> Flask:
     """
     database = database or Database(settings.database)
     require_current(database)
+    # WhiteNoise serves the static files (`spanplat.web.static_files`), so Flask needs no folder for them.
     app = _Application("spanplat", static_folder=None, template_folder=str(paths.TEMPLATES))
     app.url_map.converters["int"] = _NumberConverter
     app.extensions["spanplat_settings"] = settings
@@ -116,6 +117,7 @@ def create_app(settings: Settings, database: Database | None = None) -> Flask:
     for module in PAGES:
         app.register_blueprint(module.blueprint)
     computed.init_app(app, *agreement.COMPUTED_PARTS, *model_work.COMPUTED_PARTS)
+    # After all blueprints: it checks every route that the app will serve.
     policy.require_declared(app)
     return app
 
@@ -134,6 +136,7 @@ def _configure(app: Flask, settings: Settings) -> None:
         WTF_CSRF_TIME_LIMIT=None,  # as long as the session lives: a page left open over lunch still works
         COMPRESS_MIMETYPES=["text/html", "application/json", *(entry.media_type for entry in EXPORT_FORMATS)],
         COMPRESS_ALGORITHM=["br", "gzip"],
+        # Flask-Compress cannot compress a stream with gzip.
         COMPRESS_ALGORITHM_STREAMING=["br"],
     )
     app.session_interface = headers.StaffSessionInterface()

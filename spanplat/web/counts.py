@@ -52,6 +52,7 @@ class ProcessMemory(Storage):
 
     def incr(self, key: str, expiry: float, amount: int = 1) -> int:
         """Add to a count and return it. An expired count starts again and lasts ``expiry`` seconds."""
+        # Not the monotonic clock, because `limits` compares expiries with `time.time`.
         now = time.time()
         with self._lock:
             if now >= self._sweeps_at:
@@ -122,6 +123,7 @@ class SharedCounts:
         return max(1, ceil(self._ask(lambda counts: counts.get_window_stats(limit, *what)).reset_time - time.time()))
 
     def _ask(self, question: Callable[[FixedWindowRateLimiter], R]) -> R:
+        # Not locked: at worst several threads wait for Redis at the same time, once for each pause.
         if time.monotonic() >= self._asks_again_at:
             try:
                 return question(self._shared)

@@ -199,6 +199,7 @@ def help_text(path: Sequence[str | int], text: str) -> str:
         name = value_name(path, word)
         if name == word:
             known = str(PLACES.get(word) or _VALUES_BY_WORD.get(word) or word)
+            # A field without a name of its own appears as the forms write it, without underscores.
             name = known.replace("_", " ") if re.fullmatch("[a-z_]+", known) else known
         return f"“{name}”"
 

@@ -52,6 +52,7 @@ def status_of(error: SpanplatError) -> int:
 def init_app(app: Flask) -> None:
     """Register the error handlers."""
     app.register_error_handler(SpanplatError, _answer_ours)
+    # Flask wraps unexpected exceptions in InternalServerError, so this handler answers them too, without details.
     app.register_error_handler(HTTPException, _answer_http)
 
 
@@ -69,8 +70,9 @@ def _answer_http(error: HTTPException) -> Response:
     # The descriptions of these two come from Werkzeug and say no more than our titles.
     message = "" if status in (404, 500) else error.description or error.name
     if isinstance(error, RequestEntityTooLarge) and request.max_content_length:
-        message = f"at most {request.max_content_length // 1024**2} MB are taken here; nothing of it was stored"
+        message = f"at most {request.max_content_length // 1024**2} MB are accepted here; nothing was stored"
     response = _answer(status, message)
+    # For example the Allow header of a 405. The content headers describe Werkzeug's own page, which is not sent.
     for name, value in error.get_headers():
         if name not in ("Content-Type", "Content-Length"):
             response.headers[name] = value

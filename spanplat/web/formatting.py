@@ -70,6 +70,7 @@ def lasting(seconds: float) -> str:
 def moment(value: datetime | None) -> str:
     """Write a date and time in UTC."""
     return (
+        # `rebase` would convert the time to the time zone of Flask-Babel, but the text says UTC.
         UNDEFINED
         if value is None
         else str(_("%(time)s UTC", time=format_datetime(value, "d MMM y, HH:mm", rebase=False)))

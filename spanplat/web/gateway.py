@@ -85,6 +85,7 @@ class Gateway:
         try:
             await body.read_ahead(SHORT_BODY)
             if is_annotator and body.has_more:
+                # The time starts when a place is free: a client must not fail because others are slow.
                 async with self._long_bodies, asyncio.timeout(self._long_body_seconds):
                     await body.read_ahead(self._longest_body)
         except ConnectionResetError:
@@ -207,6 +208,7 @@ class _Exchange:
     def _hold(self, chunk: bytes) -> None:
         if self._is_gone:
             raise _GoneError
+        # Checked before the chunk is added, so that the last chunk always stays for the end, when the thread is free.
         if self._held_bytes >= PIECE:
             self._wait_for(self._pass_on(b"".join(self._held), is_last=False))
             self._held.clear()
@@ -248,6 +250,7 @@ class _Stream(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """Copy bytes of the next part into the buffer and return their number; 0 at the end."""
         if not self._part:
+            # A memoryview, because slices of bytes would copy the rest of the part at every read.
             self._part = memoryview(self._receive())
         count = min(len(buffer), len(self._part))
         buffer[:count] = self._part[:count]

@@ -53,6 +53,7 @@ def init_app(app: Flask) -> None:
             response.headers[policy.header_name] = policy.header_value
         if frames:  # X-Frame-Options cannot name hosts; the content policy does
             del response.headers["X-Frame-Options"]
+        # An unencrypted answer must not have this header (RFC 6797, section 7.2).
         if request.is_secure:
             hsts = StrictTransportSecurity().max_age(ONE_YEAR).include_subdomains()
             response.headers[hsts.header_name] = hsts.header_value
@@ -89,6 +90,7 @@ def _content_policy(images: Sequence[str] = (), frames: Sequence[str] = ()) -> C
         .default_src("'none'")
         .script_src("'self'")
         .style_src("'self'")
+        # `data:`, because sources may contain embedded images (`spanplat.rendering.images`).
         .img_src("'self'", "data:", *images)
         .connect_src("'self'")
         .form_action("'self'", *frames)

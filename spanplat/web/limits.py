@@ -127,7 +127,9 @@ def _limit_failures(view: Callable[P, Any], *rules: tuple[str, Callable[[], str]
 
 
 def _refusal(limit: RateLimitItem, what: tuple[str, ...]) -> TooMany:
-    return TooMany(f"at most {limit} are taken here", retry_after=_counts().seconds_left(limit, *what))
+    return TooMany(
+        f"too many requests; at most {limit} are accepted here", retry_after=_counts().seconds_left(limit, *what)
+    )
 
 
 def _who() -> str:

@@ -156,6 +156,7 @@ def _assign_lanes(spans: Sequence[MarkedSpan]) -> list[int]:
     lanes = [0] * len(spans)
     for place, span in sorted(enumerate(spans), key=lambda entry: (entry[1].start, -entry[1].end)):
         lane = next((lane for lane, end in enumerate(free_from) if end <= span.start), len(free_from))
+        # The slice replaces the entry of a lane, and appends one if the lane is new.
         free_from[lane : lane + 1] = [span.end]
         lanes[place] = min(lane, MOST_LANES - 1)
     return lanes

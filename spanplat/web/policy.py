@@ -120,6 +120,7 @@ def ask_for_second_factor() -> Response | None:
         return None
     if has_second_factor(reading(), current_user.id):
         return None
+    # A script cannot use the page of a redirect, so it gets an error that says what to do.
     if current_user.scope is not None or wants_json():
         raise NotAllowed(_("administrators need a second factor here; sign in and set it up on your account's page"))
     address = url_for("second_factor.show")

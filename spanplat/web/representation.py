@@ -29,6 +29,7 @@ def unless_unchanged(html: str) -> Response:
     """Return the page or fragment, or status 304 if the client already has it."""
     response = make_response(html)
     same = html.replace(generate_csrf(), "")  # a token is signed anew every second
+    # Weak, because two answers with the same tag may differ in the token.
     response.set_etag(hashlib.sha256(same.encode()).hexdigest()[:32], weak=True)
     # The same address gives a page or a fragment: a browser must not show one for the other from its cache.
     response.vary.add("HX-Request")

@@ -46,6 +46,7 @@ def try_out() -> Session:
     Other writers wait until the request ends, so read and validate first.
     """
     _read_form()
+    # The trial takes the place of the snapshot in `g`; a snapshot that is still open would never be closed.
     forget_snapshot()
     g.reading_stack = contextlib.ExitStack()
     g.reading_session = g.reading_stack.enter_context(database().trial())

@@ -52,6 +52,7 @@ def number_column(title: Any, value: Callable[[Row], float | None], css: str = "
 
 def time_column(title: Any, value: Callable[[Row], datetime | None], css: str = "") -> Column[Row]:
     """Return a column of times; its first click shows the latest first."""
+    # As ISO 8601 text a time sorts correctly, and the download contains a date that programs can read.
     return Column(title, lambda row: at.isoformat() if (at := value(row)) else None, greatest_first=True, css=css)
 
 
@@ -114,6 +115,7 @@ class SortedTable(Generic[Row]):
     def choose(self, rows: Sequence[Row], query: TableQuery) -> list[Row]:
         """Return the found rows in the order of the query. Equal rows keep their order."""
         wanted = _folded(query.find.strip())
+        # A line break cannot be typed into the search field, so that no search matches across two words of a row.
         found = [row for row in rows if wanted in _folded("\n".join(self._words_of(row)))]
         column = self.columns.get(query.sort.removesuffix("-"))
         if column is None:
@@ -160,6 +162,7 @@ class SortedTable(Generic[Row]):
         query = self.query(prefix)
         found = self.choose(rows, query)
         if request.args.get("download") == name:
+            # `abort` ends the request from within the view, so that no page needs a branch for its downloads.
             abort(self._file(name, found))
         shown = page_of(len(found), per_page) if per_page else Page(1, 1, 0)
         some = found[shown.first : shown.first + per_page] if per_page else found
@@ -283,4 +286,5 @@ def _key(value: Cell) -> tuple[float, list[str | int]]:
     """Return the sort key of a value. Numbers in texts count as numbers, so that "batch 10" follows "batch 9"."""
     if not isinstance(value, str):
         return (value or 0.0, [])
+    # `split` returns text and digits in turn, so two keys never compare a number with a text.
     return (0.0, [int(part) if part.isdecimal() else part for part in _DIGITS.split(_folded(value))])

@@ -61,6 +61,7 @@ def item_source_html(definition: CampaignDefinition, item: Mapping[str, Any], la
     source, marked = item["source"], item["source_text"]
     if source is None or marked is None:
         return html_of(definition, source, language)
+    # Empty if nothing remains beside the marked field. None would hide the pane, which holds the marked text.
     return html_of(definition, without_field(source, marked["field"]), language) or Markup("")
 
 

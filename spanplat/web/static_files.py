@@ -38,6 +38,7 @@ def init_app(app: Flask, source: Path, cache: Path) -> None:
         root=folder,
         prefix=prefix,
         allow_all_origins=False,  # WhiteNoise would send `Access-Control-Allow-Origin: *`
+        # Every address contains the digest of the files, so what it names never changes.
         immutable_file_test=lambda _path, _url: True,
         # WhiteNoise answers before Flask, so the headers of `spanplat.web.headers` do not reach these files.
         add_headers_function=lambda headers, _path, _url: headers.add_header("X-Content-Type-Options", "nosniff"),
@@ -101,5 +102,6 @@ def _forget_old_builds(cache: Path, current: Path) -> None:
         (path for path in cache.iterdir() if path != current and not path.name.startswith("new-")),
         key=lambda path: path.stat().st_mtime,
     )
+    # The current build, which is not in the list, counts as one of the kept ones.
     for build in builds[: 1 - _KEPT_BUILDS]:
         shutil.rmtree(build, ignore_errors=True)

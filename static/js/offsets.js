@@ -67,7 +67,7 @@ export class OffsetIndex {
 
   /**
    * @param {(position: number, rank: number) => boolean} isBefore true for the first wide characters, false for the rest
-   * @returns {number} how many it is true for
+   * @returns {number} number of characters for which it is true
    */
   #countBefore(isBefore) {
     let low = 0;

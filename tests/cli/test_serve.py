@@ -177,7 +177,7 @@ def test_people_who_stay_connected_are_shared_among_the_processes(
 
 @pytest.mark.parametrize(
     ("path", "status", "told"),
-    [("/sign-in", 413, "at most 16 MB are taken here"), ("/admin/datasets/uploads", 303, "")],
+    [("/sign-in", 413, "at most 16 MB are accepted here"), ("/admin/datasets/uploads", 303, "")],
     ids=["form", "upload-by-nobody"],
 )
 def test_a_body_without_a_length_is_counted_while_it_comes(

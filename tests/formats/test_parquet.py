@@ -31,7 +31,7 @@ from tests.formats.parquet_by_hand import (
 
 SMALL_MEMORY = 200 * 1024**2
 """Bytes: enough for the reading process itself and a few rows."""
-TOO_MUCH = "holds more from here on than is taken; write it as several smaller files"
+TOO_MUCH = "holds more from here on than is accepted; write it as several smaller files"
 
 
 def write(path: Path, columns: dict[str, Any], **options: Any) -> Path:
@@ -273,7 +273,7 @@ def test_page_headers_that_are_not_true_end_the_reading_process_and_nothing_else
     before = pa.total_allocated_bytes()
     *_rows, problem = rows(path)
     assert isinstance(problem, Problem)
-    assert problem.reason.startswith(("holds more from here on than is taken", "is damaged from here on"))
+    assert problem.reason.startswith(("holds more from here on than is accepted", "is damaged from here on"))
     assert pa.total_allocated_bytes() == before
 
 

@@ -103,9 +103,9 @@ def test_an_entry_that_is_no_row_is_a_problem_at_its_position(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("large", "reason"),
     [
-        ("x" * (MOST_CELL + 1), "has more than 5,000,000 characters in 'text', which are not taken"),
-        ("x" * 100_000_000, "has more than 5,000,000 characters in 'text', which are not taken"),
-        ('"' + ("x" * 999 + "\n") * 6_000 + '"', "has more than 5,000,000 characters in 'text', which are not taken"),
+        ("x" * (MOST_CELL + 1), "has more than 5,000,000 characters in 'text', which is too long"),
+        ("x" * 100_000_000, "has more than 5,000,000 characters in 'text', which is too long"),
+        ('"' + ("x" * 999 + "\n") * 6_000 + '"', "has more than 5,000,000 characters in 'text', which is too long"),
         ('"', "is cut off or not CSV from here on"),
         ("x," * 10_000_000, "is cut off or not CSV from here on: a line has more than 16,777,216 characters"),
     ],
@@ -137,7 +137,7 @@ def test_a_text_without_end_is_named_by_row_and_column_and_the_others_are_taken(
     path.write_text(json.dumps(rows) if table == "json" else "\n".join(map(json.dumps, rows)))
     first, problem, last = read_rows(path, find_table_format(table))
     assert (first, last) == (Row(1, {"text": "a"}), Row(3, {"text": "b"}))
-    assert problem == Problem(path, 2, "has 5,000,001 characters in 'text'; at most 5,000,000 are taken")
+    assert problem == Problem(path, 2, "has 5,000,001 characters in 'text'; at most 5,000,000 are accepted")
 
 
 def test_a_line_without_end_is_not_read_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,12 +158,12 @@ def test_a_line_without_end_is_not_read_into_memory(tmp_path: Path, monkeypatch:
 def test_a_million_columns_are_refused_and_counted(tmp_path: Path) -> None:
     names = [f"c{number}" for number in range(1_000_000)]
     (tmp_path / "a.csv").write_text(",".join(names) + "\n" + "1," * 999_999 + "1\n")
-    with pytest.raises(InvalidInput, match="has 1,000,000 columns; at most 1,000 are taken"):
+    with pytest.raises(InvalidInput, match="has 1,000,000 columns; at most 1,000 are accepted"):
         list(read_rows(tmp_path / "a.csv", find_table_format("csv")))
     (tmp_path / "a.jsonl").write_text(json.dumps(dict.fromkeys(names[:50_000], 1)))
     [problem] = read_rows(tmp_path / "a.jsonl", find_table_format("jsonl"))
     assert isinstance(problem, Problem)
-    assert problem.reason == "has 50,000 columns; at most 1,000 are taken"
+    assert problem.reason == "has 50,000 columns; at most 1,000 are accepted"
 
 
 def test_rows_that_each_name_other_columns_are_refused_together(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ DOUBLING = "a: &a [1,1,1,1,1,1,1,1,1,1]\n" + "".join(
         ("a: " + "[" * 60 + "]" * 60, "nested more than 50 deep"),
         ("a:\n" + "".join(" " * (depth + 1) + "b:\n" for depth in range(60)), "nested more than 50 deep"),
         (DOUBLING, "more than 200,000 values"),
-        ("a: " + "x" * 2_000_000, "has 2,000,003 characters; at most 2,000,000 are taken"),
+        ("a: " + "x" * 2_000_000, "has 2,000,003 characters; at most 2,000,000 are accepted"),
     ],
     ids=["unclosed", "lists", "mappings", "doubling", "long"],
 )

@@ -105,7 +105,7 @@ def test_every_problem_has_its_line() -> None:
         ("just words", "not a str"),
         ("a: b\n---\nc: d\n", "f:2: not valid YAML: but found another document"),
         ("a: \x00", "f: not valid YAML"),
-        ("a: " + "x" * 2_000_000, "f: has 2,000,003 characters; at most 2,000,000 are taken"),
+        ("a: " + "x" * 2_000_000, "f: has 2,000,003 characters; at most 2,000,000 are accepted"),
         ("&a [*a]", "f:1: lists and mappings are nested more than 50 deep"),
         ("a: " + "[" * 5_000, "f:1: lists and mappings are nested more than 50 deep"),
         (

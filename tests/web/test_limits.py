@@ -85,7 +85,7 @@ def test_who_changes_too_much_is_told_how_long_to_wait(app: Flask, stranger: Any
     address = stranger.get("/c/demo-people/start").location
     answers = [stranger.client.post(f"{address}/presence", headers={"Accept": "application/json"}) for _ in range(2)]
     assert [answer.status_code == 429 for answer in answers] == [False, True]
-    assert answers[1].json == {"error": "at most 1 per 1 minute are taken here"}
+    assert answers[1].json == {"error": "too many requests; at most 1 per 1 minute are accepted here"}
     assert 0 < int(answers[1].headers["Retry-After"]) <= 60
 
 

@@ -103,10 +103,10 @@ class Check(Strict):
     name: Slug
     on_fail: OnFail = "note"
     """``note`` records it, ``warn`` tells the annotator, ``screen_out`` ends the visit with the screen-out code as soon as the item
-    is completed, ``withhold_bonus`` pays the base reward only (a bonus that no check withholds is earned by everybody who submits),
+    is completed, ``withhold_bonus`` pays the base reward only (everybody who submits earns a bonus that no check withholds),
     ``exclude`` leaves the person's batch out of analysis."""
     message: str = ""
-    """What the annotator reads when ``on_fail`` is ``warn`` or ``screen_out``."""
+    """Message to the annotator when ``on_fail`` is ``warn`` or ``screen_out``."""
 
     @classmethod
     def kind(cls) -> str:

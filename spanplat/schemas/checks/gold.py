@@ -40,13 +40,13 @@ class GoldCheck(Check):
 
 
 class PracticeItem(Strict):
-    """A text to practise on before the work: what was expected is shown once it is answered; it is no work and in no figure."""
+    """A text for practice before the work. Its expected spans are shown after the answer. It is in no figure."""
 
     item: OutputReference
     golds: list[list[ExpectedSpan]] = Field(min_length=1)
     """One or several acceptable sets of spans."""
     explanation: str = ""
-    """Markdown; why these, shown with them."""
+    """Markdown: explanation of the expected spans, shown with them."""
 
     def expected_spans(self) -> Iterator[tuple[PathInValue, ExpectedSpan]]:
         """Yield the spans of all acceptable sets."""

@@ -27,7 +27,7 @@ class MustMarkCheck(Check):
     tolerance: int = Field(default=0, ge=0)
     """Code points by which a span may miss the region."""
     requires: Literal["category", "region"] = "category"
-    """What passing takes: a span of the expected category there, or any span there; the report shows both."""
+    """Condition for passing: a span of the expected category there, or any span there. The report shows both."""
 
     @property
     def carrier(self) -> OutputReference:

@@ -7,6 +7,7 @@ from typing import Any
 
 from spanplat.schemas.questions.question import Average
 
+# A comma is a decimal comma only before one or two digits: "1,000" may be a thousand, so it is no number here.
 _NUMBER = re.compile(r"[-−]?\d+(?:\.\d+|,\d{1,2}(?!\d))?")
 # Text that may follow the number: its scale, and an explanation.
 _AFTER_NUMBER = re.compile(
@@ -40,6 +41,7 @@ def read_number(given: Any, most: float) -> float | None:
     if isinstance(given, bool):
         return None
     if isinstance(given, (int, float)):
+        # The comparison is false for NaN, too.
         return float(given) if abs(given) < 1e12 else None
     if not isinstance(given, str):
         return None

@@ -268,6 +268,6 @@ def make_campaign(database: Database, token: str) -> Campaign:
 
 def _fitting(text: str) -> str:
     if len(text) > LONGEST_TEXT:
-        raise InvalidInput(f"the definition has {len(text):,} characters; at most {LONGEST_TEXT:,} are taken")
+        raise InvalidInput(f"the definition has {len(text):,} characters; at most {LONGEST_TEXT:,} are accepted")
     # Browsers send the line breaks of a text area as CRLF.
     return text.replace("\r\n", "\n")

@@ -138,6 +138,7 @@ def describe_outputs(session: Session, wanted: BrowseFilter, ids: Sequence[int])
             Example.split,
             Example.key,
             System.slug.label("system"),
+            # One more than is shown, so that `excerpt` marks that something is left out.
             (Output.text if wanted.search else func.substr(Output.text, 1, EXCERPT + 1)).label("text"),
             (Example.source_plain if wanted.searches_sources else literal("")).label("source"),
         )
@@ -349,6 +350,7 @@ def _check_results(
 
 def _layer(annotation: Annotation, position: int, campaign: Campaign, checks: Sequence[CheckResult]) -> Layer:
     assignment = annotation.assignment
+    # An item with several outputs has one source, so its source spans belong to all of them.
     spans = [span for span in annotation.spans if span.output_position == position or span.side == "source"]
     return Layer(
         campaign=campaign.slug,

@@ -149,6 +149,7 @@ def _store_chunk(
         ],
     )
     stored.examples += len(fresh)
+    # Read again for the ids, also of examples that another import has inserted since.
     known = _examples(session, dataset_id, keys)
     texts = []
     for record, prepared in records:

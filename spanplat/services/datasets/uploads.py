@@ -118,7 +118,7 @@ def find_upload(session: Session, token: str) -> Upload:
     """
     upload = session.scalar(select(Upload).where(Upload.token == token))
     if upload is None:
-        raise NotFound("there is no such upload; it may have been thrown away")
+        raise NotFound("there is no such upload; it may have been deleted")
     return upload
 
 
@@ -176,6 +176,7 @@ def import_upload(
         stored = find_upload(session, token)
         stored.report = report.as_dict() | {"problems": problems}
         stored.imported_at = datetime.now(UTC)
+    # Last: until the report is stored, a worker that repeats the job needs the file.
     remove_file(home, upload)
 
 
@@ -214,7 +215,7 @@ def _write(file: Path, content: IO[bytes], most_bytes: int) -> int:
             size += len(chunk)
             if size > most_bytes:
                 raise InvalidInput(
-                    f"{file.name} is larger than {most_bytes // 1024**2} MB; lay it on the server instead"
+                    f"{file.name} is larger than {most_bytes // 1024**2} MB; copy it to the server instead"
                 )
             target.write(chunk)
     if not size:

@@ -104,6 +104,7 @@ def make_token() -> str | tuple[str, int]:
             _token, secret = create_token(session, owner, request.form.get("name", ""), scope)
     except InvalidInput as error:
         return _page(problem=str(error)), 422
+    # No redirect: the database has only a digest of the secret, so that this answer alone can show it.
     return _page(secret=secret)
 
 

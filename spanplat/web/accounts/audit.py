@@ -21,7 +21,9 @@ MOST_LINES_IN_A_FILE = 1_000_000
 @policy("admin")
 def show() -> str:
     """Show the log, newest first."""
+    # One line more than is shown tells whether there is another page.
     lines = _lines(LINES_PER_PAGE + 1)
+    # The next page starts below a line and not at a number: new lines, which come first, would shift numbered pages.
     more = lines[LINES_PER_PAGE - 1].id if len(lines) > LINES_PER_PAGE else None
     arguments = {name: request.args[name] for name in ("thing", "subject", "actor") if request.args.get(name)}
     return render_template(

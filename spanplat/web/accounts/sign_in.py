@@ -76,6 +76,7 @@ def init_app(app: Flask) -> None:
 @limit_sign_in
 def sign_in() -> Response | tuple[str, int]:
     """Check the password, and start a new session or ask for the second factor."""
+    # A read session, because hashing a password is slow on purpose and must not hold the write lock.
     user = authenticate(reading(), request.form.get("email", ""), request.form.get("password", ""))
     wanted = request.form.get("next", "")
     if user is None:
@@ -116,6 +117,7 @@ def sign_in_with_code() -> Response | tuple[str, int]:
     if not is_right:
         problem = _("This code is not right, or was used already. Write the one that the app shows now.")
         return render_template("sign_in_code.html", problem=problem), 422
+    # Read before `enter`, which clears the session.
     after = session["waiting"]["next"]
     enter(user)
     return redirect(after, 303)
@@ -202,9 +204,8 @@ def _begin_again() -> Response:
 
 
 def _load(session_id: str) -> StaffMember | None:
-    if (
-        bearer_token() is not None
-    ):  # it says who asks, right or wrong: such a request needs no form token, so no cookie may count
+    # A request with an API token needs no form token, so its cookie must not count, even if the API token is wrong.
+    if bearer_token() is not None:
         return None
     name = read_session_name(session_id)
     user = find_session_user(reading(), name) if name is not None else None

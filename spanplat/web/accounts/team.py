@@ -54,6 +54,7 @@ def send_invitation() -> str | tuple[str, int]:
     # The configured address has priority: without it the link trusts the Host header of the request.
     base = current_app.extensions["spanplat_settings"].base_url or request.url_root
     link = urljoin(base, url_for("invitations.show", token=token))
+    # No redirect: the database has only a digest of the link's token, so that this answer alone can show the link.
     return _page(link=link, invited=invitation.email)
 
 

@@ -20,6 +20,7 @@ from spanplat.web.agreement.explanations import EXPLANATIONS
 from spanplat.web.agreement.measures import precision_recall_rows, ranking_explanation, ranking_title, row_title
 from spanplat.web.formatting import figure
 
+# Shades in the style sheet: `.heat-1` to `.heat-9`.
 HEAT_LEVELS = 9
 
 PRF = ("precision", "recall", "f1")
@@ -196,6 +197,7 @@ class AgreementView:
         confusion = self.result.confusion
         if confusion is None:
             return None
+        # The last label stands for spans without a partner. Links to the explorer write it as `NO_PARTNER`.
         labels = [*confusion.labels[:-1], NO_PARTNER]
         cells = [
             (labels[row], labels[column], number)

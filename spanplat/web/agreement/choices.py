@@ -33,6 +33,7 @@ def rules_of(campaign: Campaign | None, chosen: str, *, pairs: bool = False) -> 
     if len(orders) > 1:
         groups = orders[:MOST_GROUPS_OFFERED]
         rules |= {f"group={order}": _("annotator %(number)s of each output", number=order) for order in groups}
+    # A rule from the address stays in the list even if it does not fit, so that sending the form does not change it.
     rules.setdefault(chosen, chosen)
     return rules
 
@@ -55,4 +56,5 @@ def filters_of(
     ]
     if categories is not None:
         lists.append(ChoiceList("category", _("Category"), categories_of(session, campaigns), categories))
+    # A filter with one choice filters nothing. A filter in use stays, so that the form can remove it.
     return [one for one in lists if len(one.choices) > 1 or one.chosen]

@@ -78,6 +78,7 @@ class AgreementQuery(AddressQuery):
             "hypothesis": self.reference,
             "rule": rules[0],
             "hypothesis_rule": rules[1],
+            # On the same outputs as the present figures, so that the two can be compared.
             "shared_with": self.shared_with or self.hypothesis,
         }
         return self.model_copy(update=changed).arguments()
@@ -104,6 +105,7 @@ def _context(query: AgreementQuery, result: StoredResult[AgreementReport]) -> di
     session = reading()
     campaigns = [find_campaign(session, slug) for slug in (query.reference, query.hypothesis)]
     pending = set(AGREEMENT.stages) - set(result.finished)
+    # With `pairs` and `all` nothing is computed about people among themselves, so the page must not wait for it.
     one_side = {Rule.parse(rule).name for rule in (query.rule, query.hypothesis_rule)} <= {"first", "each", "group"}
     several = one_side and query.reference != query.hypothesis and len(annotator_orders(session, campaigns[0])) > 1
     view = AgreementView(result.report, pending, has_company=several)

@@ -21,6 +21,7 @@ from spanplat.web.agreement.explanations import EXPLANATIONS
 from spanplat.web.agreement.measures import ranking_rows, ranking_title, ranking_titles
 from spanplat.web.formatting import count, figure
 
+# Shades in the style sheet: `.heat-1` to `.heat-9`.
 HEAT_LEVELS = 9
 SMALLEST_P = 0.001
 
@@ -115,6 +116,7 @@ class LeaderboardView:
             words |= {"second": self.result.entries[below].title, "other": figure(self._figure(below).value)}
             p_value = self.result.p_values[self.measure][self._order[0]][below]
             words["p"] = p_of(p_value)
+            # The first cluster holds the campaigns without a significant difference from the best.
             if self._figure(below).cluster != 1:
                 sentence = _(
                     "%(first)s is closest to %(reference)s (%(value)s). %(second)s follows with %(other)s; "
@@ -277,6 +279,7 @@ class MatrixView:
             [names[row], names[column], cell.value, cell.low, cell.high, cell.outputs, cell.compared]
             for row, cells in enumerate(self.result.cells)
             for column, cell in enumerate(cells)
+            # Measures are symmetric, so the other half repeats these pairs.
             if cell and column >= row
         ]
         columns = ["reference", "hypothesis", self.result.measure, "low", "high", "outputs", "compared"]
@@ -297,6 +300,7 @@ def p_of(value: float | None) -> str:
 def _shade(cell: MatrixCell | None, highest: float) -> int:
     if cell is None or cell.value is None or highest <= 0:
         return 0
+    # Correlations and γ may be negative.
     return max(0, round(HEAT_LEVELS * cell.value / highest))
 
 

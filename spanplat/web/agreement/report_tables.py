@@ -23,6 +23,7 @@ def _rank_of(figure: MeasuredFigure) -> int | None:
 
 
 def _parameters_of(one: SystemProvenance) -> str | None:
+    # The seed has a column of its own.
     return " · ".join(f"{name} {value}" for name, value in one.parameters.items() if name != "seed") or None
 
 

@@ -61,6 +61,7 @@ def _page(campaign: Campaign, text: str, *, note: str = "", refused: str = "") -
         text=text,
         note=note,
         refused=refused,
+        # The number from the first page stays: with a newer one, `amend` could not notice a change by somebody else.
         base=request.form.get("base", campaign.amendment, type=int),
         **_changes(campaign, text),
     )
@@ -89,5 +90,5 @@ def _lines(before: str, after: str) -> Iterator[tuple[str, str]]:
 
 def _fitting(text: str) -> str:
     if len(text) > LONGEST_TEXT:
-        raise InvalidInput(f"the definition has {len(text):,} characters; at most {LONGEST_TEXT:,} are taken")
+        raise InvalidInput(f"the definition has {len(text):,} characters; at most {LONGEST_TEXT:,} are accepted")
     return text

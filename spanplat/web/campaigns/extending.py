@@ -46,6 +46,7 @@ def save(slug: str) -> Response | str | tuple[str, int]:
             return redirect(url_for("campaigns.show", slug=slug), 303)
     except SpanplatError as error:
         forget_snapshot()
+        # The reason may be a change since the snapshot, so the page shows the present campaign.
         return _page(find_campaign(reading(), slug), refused=str(error)), status_of(error)
     forget_snapshot()
     return _page(find_campaign(reading(), slug), forecast=forecast)

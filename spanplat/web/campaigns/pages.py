@@ -64,9 +64,8 @@ def show(slug: str) -> Response:
     session = reading()
     campaign = find_campaign(session, slug)
     progress = progress_of(campaign)
-    if (
-        is_htmx() and request.headers.get("Run-State", "") != progress.run_state
-    ):  # the buttons above the live part change too
+    # The buttons above the live part depend on the state of the run, so the whole page must change with it.
+    if is_htmx() and request.headers.get("Run-State", "") != progress.run_state:
         return Response(headers={"HX-Refresh": "true"})
     template = "campaign/_progress.html" if is_htmx() else "campaign/progress.html"
     is_model = campaign.kind == "llm"
@@ -156,6 +155,7 @@ def change_status(slug: str) -> AnyResponse:
     if wanted == CampaignStatus.OPEN and (page := _what_the_rules_say(find_campaign(reading(), slug))):
         return page
     before = find_campaign(reading(), slug).status
+    # Otherwise this request would hold two connections while it waits for the write lock.
     forget_snapshot()
     if wanted == CampaignStatus.OPEN:
         open_campaign(database().acting_as(actor()), slug)

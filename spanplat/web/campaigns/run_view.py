@@ -24,11 +24,11 @@ ADVICE: Mapping[str, Any] = {
     "cut off": _("Leave room for longer replies, with model.max_tokens in a copy of the campaign."),
     "no answer": _("See what the model wrote, below; another prompt or reply_format may suit it better."),
     "wrong shape": _("See what the model wrote, below; another prompt or reply_format may suit it better."),
-    "empty": _("Mostly passing trouble: run the model again."),
+    "empty": _("Usually a temporary failure: run the model again."),
     "timeout": _("Run the model again when the server is less busy, or give it more time with model.timeout."),
     "unreachable": _("See whether the server runs and can be reached from here, then run the model again."),
-    "status 429": _("Too much was asked at once: wait, or set model.requests_per_minute or a lower concurrency."),
-    "batch": _("The provider took none of it: see what it says, then run the model again."),
+    "status 429": _("Too many requests at once: wait, or set model.requests_per_minute or a lower concurrency."),
+    "batch": _("The provider refused the whole batch: read its message, then run the model again."),
 }
 """Advice by kind of failure."""
 
@@ -81,7 +81,7 @@ FAILURES: SortedTable[Failure] = SortedTable(
 def advice_on(kind: str) -> str:
     """Return the advice on a kind of failure."""
     if kind.startswith("status 5"):
-        return str(_("The server's own trouble, which mostly passes: run the model again later."))
+        return str(_("A failure of the provider's server, usually temporary: run the model again later."))
     if kind.startswith("status ") and kind not in ADVICE:
         return str(_("The provider refuses the request: see what it says, and check the prompt and model.parameters."))
     return str(ADVICE.get(kind, _("Run the model again; what fails again needs a look at its error.")))

@@ -76,7 +76,9 @@ def start(slug: str) -> AnyResponse | str:
     if definition.platform.ask_name and not request.args.get("annotator", "").strip():
         return Visitor(definition, "").page("name.html")
     arrival = read_arrival(definition.platform, request.args)
+    # The person has not accepted the task yet, so no participation is created and no seat is held.
     if arrival.preview:
+        # The charts of worked examples are beside the start link, because there is no token yet.
         base = url_for("annotator.start", slug=slug).removesuffix("/start")
         visitor = Visitor(definition, base)
         return visitor.page("preview.html", **instructions(visitor))

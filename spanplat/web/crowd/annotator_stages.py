@@ -193,6 +193,7 @@ def marking_page(
         group=visitor.group,
         number=[state.position for state in states].index(current["position"]) + 1,
         questions=definition.questions,
+        # With practice, the instructions are already read at its first item.
         opening=is_untouched and (practice == 1 or not definition.practice),
     )
 

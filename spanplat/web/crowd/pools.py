@@ -83,6 +83,7 @@ def remove(slug: str) -> AnyResponse:
     return redirect(url_for("pools.show", slug=slug), 303)
 
 
+# POST, not GET: each download writes to the log, and the CSRF token stops other sites from triggering it.
 @blueprint.post("/<slug>.csv")
 @policy("researcher")
 def download(slug: str) -> AnyResponse:

@@ -276,6 +276,7 @@ def _choice(subject: Subject, names: dict[str, Any]) -> PreviewChoice:
         raise NotFound(f"the pages are not translated to {language!r}; there are {', '.join(locale.available())}")
     if group != EVERYBODY and group not in {entry.key for entry in subject.definition.groups}:
         raise NotFound(f"campaign {slug!r} has no group {group!r}")
+    # After the address is validated: opening a draft takes the write lock until the request ends.
     campaign = subject.open(names["batch"])
     return PreviewChoice(subject, names, campaign, preview_seat(reading(), campaign, names["batch"]))
 
@@ -291,6 +292,7 @@ def _page(choice: PreviewChoice, page: str) -> str:
             return _practice_page(choice, visitor)
         case "done":
             promised = bool(choice.definition.platform.bonus)
+            # Without a bonus the page must say nothing about one, and False would say that it was missed.
             return done_page(visitor, _departure(choice, "completed"), WorkResult(earned_bonus=promised or None))
         case "work":
             return work_page(visitor, choice.seat, position=visitor.preview.item if visitor.preview else 1)

@@ -104,6 +104,7 @@ def drop(token: str) -> AnyResponse:
     """Delete the uploaded file."""
     with transaction() as session:
         upload = drop_upload(session, token)
+    # After the commit: if the transaction fails, the upload still needs its file.
     remove_file(_home(), upload)
     return redirect(url_for("datasets.index"), 303)
 

@@ -49,6 +49,7 @@ def stop(slug: str) -> Response:
         batches = [batch.id for batch in open_batches_of(session, find_campaign(session, slug).id)]
         if batches:
             key = f"{cancelling_key(slug)}{batches[-1]}"  # batches of a later run need a cancelling job of their own
+            # In the worker, because the provider may answer slowly, and this transaction holds the write lock.
             job = enqueue(session, "cancel-batches", key, {"campaign": slug, "batches": batches})
     if job is not None:
         wake_worker(job.id)

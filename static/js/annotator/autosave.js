@@ -79,7 +79,7 @@ class LocalCopies {
 /**
  * Sends drafts, one request at a time per item. Dispatches
  * `state` (detail: "saved" | "saving" | "offline" | "refused"), `acknowledged` (position, status, revision), `stale` (position),
- * `gone` (kept), `refused` (position, message) and `warning` (message: what a failed check tells the annotator).
+ * `gone` (kept), `refused` (position, message) and `warning` (message: the text of a failed check).
  */
 export class Autosave extends EventTarget {
   #tracks = new Map();
@@ -107,6 +107,8 @@ export class Autosave extends EventTarget {
     track.left = null;
     if (!copy) return { content: item };
     const server = JSON.stringify(comparable(item));
+    // If the server has what this device sent last, only the acknowledgement was lost, and the copy continues from
+    // there.
     const continues = copy.revision === item.revision || JSON.stringify(comparable(copy.sent)) === server;
     if (!continues || JSON.stringify(comparable(copy.content)) === server) {
       this.copies.write(item.position, null);
@@ -165,6 +167,7 @@ export class Autosave extends EventTarget {
       } catch {
         return this.#retryLater(track); // fetch rejects only if no answer came
       }
+      // These refusals pass. Any other would be the same for the same body.
       if (response.status >= 500 || response.status === 429) return this.#retryLater(track);
       track.retries = 0;
       if (!response.ok) return this.#refused(track, response);

@@ -95,6 +95,7 @@ export class Caret extends EventTarget {
     const selection = getSelection();
     const { anchorNode, anchorOffset, focusNode, focusOffset } = selection;
     const before = this.#focusOffset();
+    // Ctrl with Home or End has no unit: "documentboundary" would leave the text.
     if (unit) selection.modify(extend ? "extend" : "move", direction, unit);
     else this.#jump(key === "End" ? this.view.text.length : 0, extend);
     const after = this.#focusOffset();
@@ -116,7 +117,7 @@ export class Caret extends EventTarget {
     else getSelection().collapse(...place);
   }
 
-  /** What a screen reader would say after this move: the word passed, or the character now at the caret. */
+  /** Returns the text that a screen reader would say after this move: the word passed, or the character now at the caret. */
   #passed(before, after, unit) {
     if (unit === "word") return this.view.text.slice(Math.min(before, after), Math.max(before, after)).trim();
     return String.fromCodePoint(this.view.text.codePointAt(after) ?? 0x20);

@@ -179,6 +179,7 @@ class CategoryFilter {
     for (const button of this.buttons) button.hidden = !this.#allowed.has(button.dataset.category) || !matches(button);
     const shown = this.#shown();
     const begins = shown.find((button) => this.#names.get(button.dataset.category).startsWith(wanted));
+    // In the bar nothing is highlighted before something is typed, so that Enter in the empty field picks nothing.
     this.#point(wanted || this.#isCombobox ? (begins ?? shown[0] ?? null) : null);
   }
 

@@ -69,6 +69,7 @@ export class Flow {
   async go(position) {
     if (this.#going === position || (position === this.desk.position && !this.#reviewing())) return;
     this.#going = position;
+    // Not awaited: the next item opens at once, and unsent work stays on this device until it is acknowledged.
     this.desk.autosave.flush();
     const item = await this.#fetch(position);
     if (this.#going !== position) return; // another item was requested meanwhile
@@ -86,6 +87,7 @@ export class Flow {
 
   /** Lists the items with their states before submitting. */
   async review() {
+    // An item that is still being fetched must not open over the review.
     this.#going = null;
     await this.desk.autosave.flush();
     const { t } = this.desk;
@@ -111,6 +113,7 @@ export class Flow {
       if (!response?.ok) return;
       this.#reachedServer();
       for (const state of await response.json()) {
+        // Own saves come back here too, and are known already.
         if (this.items.get(state.position).revision >= state.revision) continue;
         this.#acknowledged(state);
         if (state.position === this.desk.position && !this.desk.autosave.isWaiting) {
@@ -177,6 +180,7 @@ export class Flow {
     event.preventDefault();
     if (byId("submit-batch").disabled) return;
     const form = event.target;
+    // `submit` fires no event, which `requestSubmit` would send back to this listener.
     if (await this.desk.autosave.flush()) form.submit();
     else this.desk.message(this.desk.t("submit_offline"), "warning");
   }

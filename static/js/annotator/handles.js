@@ -131,7 +131,7 @@ function isOnKnob({ target: handle, clientX, clientY }) {
   return clientX >= from && clientX <= from + size && clientY >= bottom && clientY <= bottom + size;
 }
 
-/** Scrolls what holds the text when the pointer comes near its border. */
+/** Scrolls the pane of the text when the pointer comes near its border. */
 function scrollNear(element, y) {
   let scroller = element.parentElement;
   while (scroller && !(scroller.scrollHeight > scroller.clientHeight && getComputedStyle(scroller).overflowY === "auto")) scroller = scroller.parentElement;

@@ -135,6 +135,7 @@ export class Inspector {
     const [, attribute] = field.dataset.field.split("attribute ");
     const value = attribute ? span.attributes?.[attribute] : span[field.dataset.field];
     if (field.type === "checkbox") field.checked = value === true;
+    // Only if it differs: writing the same value would move the cursor of a typing user.
     else if (field.value !== (value ?? "")) field.value = value ?? "";
   }
 }

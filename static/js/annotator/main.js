@@ -43,7 +43,7 @@ class Desk {
   complete = false;
   /** Whether the next click marks an omission. */
   placing = false;
-  /** @type {() => "draft"|"complete"} what the item counts as after an edit; flow.js knows what is required */
+  /** @type {() => "draft"|"complete"} status of the item after an edit; flow.js replaces it, because it knows the required answers */
   status = () => "draft";
 
   constructor() {
@@ -359,6 +359,7 @@ function start() {
   });
   byId("undo").addEventListener("click", () => desk.store.undo());
   byId("redo").addEventListener("click", () => desk.store.redo());
+  // A press would move the focus out of the text, and the caret there says where something is missing.
   byId("missing")?.addEventListener("mousedown", (event) => event.preventDefault());
   byId("missing")?.addEventListener("click", () => desk.marks?.missing());
   desk.open(campaign.current);

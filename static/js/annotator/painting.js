@@ -69,7 +69,7 @@ export function blockStarts(text) {
 }
 
 /**
- * What a block shows, in order: a piece per stretch.
+ * Element of a block and its content in order: one piece per stretch.
  * @typedef {{element: HTMLElement, pieces: {start: number, look: string, node: Text, element: Node}[]}} Block
  */
 
@@ -109,6 +109,7 @@ export class TextView {
     let from = 0;
     this.#blocks.forEach((block, number) => {
       let to = from;
+      // Negated, because the last block has no next start, and every comparison with undefined is false.
       while (to < stretches.length && !(stretches[to].start >= starts[number + 1])) to++;
       this.#paintBlock(block, stretches.slice(from, to), { lanes, selected, judged });
       from = to;
@@ -246,6 +247,7 @@ export class TextView {
   boxAt(offset, neighbour = "after") {
     const { text } = this;
     const isAfter = offset < text.length && (neighbour === "after" || offset === 0);
+    // Two units, because the neighbour may be a surrogate pair.
     const characters = [...(isAfter ? text.slice(offset, offset + 2) : text.slice(Math.max(0, offset - 2), offset))];
     const character = (isAfter ? characters[0] : characters.at(-1)) ?? "";
     const range = isAfter ? this.rangeOf(offset, offset + character.length) : this.rangeOf(offset - character.length, offset);

@@ -26,6 +26,7 @@ function keepWork(campaign) {
   }
 
   globalThis.fetch = async (address, options = {}) => {
+    // A preview holds no seat, so its server has no such route.
     if (String(address) === `${campaign.base}/presence`) return new Response(null, { status: 204 });
     const response = await send(address, options);
     const position = String(address).split(`${campaign.base}/items/`)[1];

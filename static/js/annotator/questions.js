@@ -15,7 +15,7 @@ function fewest(question) {
 }
 
 /**
- * What still keeps an item from being complete, in the order of the page.
+ * Lists the missing parts of an item, in the order of the page.
  *
  * @param {object[]} questions
  * @param {object} campaign  severities, reason, attributes, categories

@@ -177,6 +177,7 @@ export class TextSelection extends EventTarget {
     const anchor = this.view.offsetOf(selection.anchorNode, selection.anchorOffset);
     if (anchor === null) return null;
     const range = selection.getRangeAt(0);
+    // A selection that goes beyond the text is cut at its borders.
     const start = this.view.offsetOf(range.startContainer, range.startOffset) ?? 0;
     const end = this.view.offsetOf(range.endContainer, range.endOffset) ?? this.view.text.length;
     return { start, end };

@@ -13,12 +13,12 @@ export function shorten(quote, length = QUOTE_LENGTH) {
 
 export class SpanList {
   #rows = new Map();
-  /** What each row shows. @type {WeakMap<HTMLElement, {span: import("./store.js").Span, selected: boolean}>} */
+  /** Content of each row. @type {WeakMap<HTMLElement, {span: import("./store.js").Span, selected: boolean}>} */
   #shown = new WeakMap();
 
   /**
    * @param {HTMLElement} list   the `<ul>`
-   * @param {HTMLElement} empty  what is shown while there is none
+   * @param {HTMLElement} empty  shown while there is no span
    * @param {import("./store.js").ItemStore} store
    * @param {object} campaign    categories, severities, reason, attributes
    * @param {(key: string, values?: object) => string} t

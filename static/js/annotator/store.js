@@ -248,6 +248,7 @@ export class ItemStore extends EventTarget {
   #travel(from, to) {
     if (!from.length) return;
     const { spans, answers, dismissed } = from.pop();
+    // Answers change back only in steps that stored them: see #remember.
     to.push({ spans: this.#spans, answers: answers && this.#answers, dismissed: this.#dismissed });
     this.#spans = spans;
     this.#answers = answers ?? this.#answers;

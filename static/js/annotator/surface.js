@@ -4,7 +4,7 @@
 import { TextView } from "./painting.js";
 import { TextSelection } from "./selection.js";
 
-/** Dispatches what its selection does: `pick` and `tap`, see selection.js. */
+/** Its selection dispatches `pick` and `tap`, see selection.js. */
 export class Surface {
   #painted = "";
 
@@ -76,6 +76,7 @@ export class Surface {
     if (!this.text) return;
     const own = spans.filter((span) => span.on === this.key);
     const isHere = own.some((span) => span.id === selected);
+    // The id also tells a suggestion from a span: an accepted suggestion becomes a span with another id.
     const picture = JSON.stringify([own.map(({ id, start, end, category }) => [id, start, end, category]), isHere && selected]);
     if (picture === this.#painted) return;
     this.view.paint(this.text.text, own, selected, this.judged);

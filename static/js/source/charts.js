@@ -9,8 +9,10 @@ export async function loadCharts(pane, address) {
     try {
       const response = await fetch(address(place.dataset.chart));
       if (!response.ok) throw new TypeError(response.statusText);
+      // A parser of XML throws nothing: the document of a mistake has another root.
       const chart = new DOMParser().parseFromString(await response.text(), "image/svg+xml").documentElement;
       if (chart.nodeName !== "svg") throw new TypeError("not an image");
+      // Without a fixed size the chart fits its column, and its viewBox keeps the proportions.
       for (const name of ["width", "height"]) chart.removeAttribute(name);
       for (const name of ["role", "aria-label"]) chart.setAttribute(name, place.getAttribute(name));
       place.replaceWith(document.adoptNode(chart));

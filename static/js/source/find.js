@@ -137,6 +137,7 @@ export class SourceSearch {
       const view = place?.defaultView;
       if (!view) continue;
       NAMES.forEach((name, which) => {
+        // Each frame has its own registry, whose highlights can hold only ranges of the frame's document.
         const here = found[which].filter((range) => range.startContainer.ownerDocument === place);
         view.CSS.highlights.set(name, new view.Highlight(...here));
       });

@@ -23,6 +23,7 @@ export function fitFrames(pane, ready) {
 
 function fit(frame, ready) {
   const { head, documentElement, body } = frame.contentDocument;
+  // The frame may be fitted already: its load event can follow although it was complete before.
   if (head.querySelector("link")) return;
   const link = frame.contentDocument.createElement("link");
   link.rel = "stylesheet";

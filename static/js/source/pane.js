@@ -1,4 +1,4 @@
-// A source on a page: the find box, and whatever the server rendered.
+// A source on a page: the find box, and the scripts of the rendered source.
 
 import { SourceSearch } from "./find.js";
 import { enliven } from "./rendered.js";

@@ -37,7 +37,7 @@ export function sayIfNew(panel, place) {
   if (said) place.dataset.last = said;
 }
 
-/** Put the focus on the first field that something is wrong with; false if there is none. */
+/** Put the focus on the first field with a mistake; false if there is none. */
 export function goToFirstMistake(panel, form) {
   const named = new Set([...panel.querySelectorAll("[data-at]")].map((line) => line.dataset.at));
   const first = [...form.querySelectorAll("[id^='f-']")].find((field) => named.has(field.id));

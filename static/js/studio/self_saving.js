@@ -16,11 +16,12 @@ export class SelfSaving {
    * @param {HTMLFormElement} form one that htmx sends when it changes
    * @param {HTMLElement} notice shown while something is not stored
    * @param {object} further
-   * @param {() => boolean} further.wasTaken whether the answer that was just shown took everything over
-   * @param {() => void} [further.onRefused] called when somebody wanted to leave and stays, because something was not taken over
+   * @param {() => boolean} further.wasTaken whether the server accepted everything, by the answer that was just shown
+   * @param {() => void} [further.onRefused] called when the user wanted to leave and stays, because something was not accepted
    */
   constructor(form, notice, { wasTaken, onRefused = () => {} }) {
     Object.assign(this, { form, notice, wasTaken, onRefused });
+    // An event of the form itself is no change: it only makes htmx send (see `settle`).
     for (const kind of ["input", "change"]) form.addEventListener(kind, (event) => event.target !== form && this.#changed());
     form.addEventListener("htmx:beforeRequest", () => this.#sending());
     form.addEventListener("htmx:afterRequest", (event) => this.#answered(event.detail.successful));
@@ -45,6 +46,7 @@ export class SelfSaving {
   async settle() {
     while (!this.isSettled) {
       if (!this.#inFlight) this.form.dispatchEvent(new Event("change"));
+      // htmx has begun to send during that event, or it cannot send now.
       if (!this.#inFlight || !(await new Promise((resolve) => this.#waiting.push(resolve)))) return false;
     }
     return true;

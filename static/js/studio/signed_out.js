@@ -8,6 +8,7 @@ export function surviveSignOut(form, panel) {
   let isOut = false;
   document.body.addEventListener("htmx:beforeOnLoad", (event) => {
     const { elt, xhr } = event.detail;
+    // 400 is the answer to a CSRF token of a session that has ended.
     if (elt !== form || ![400, 401].includes(xhr.status)) return;
     event.preventDefault(); // the page is not left for the sign-in
     isOut = true;

@@ -215,7 +215,7 @@ def test_a_definition_of_a_megabyte_is_taken_and_a_larger_one_is_refused_by_its_
     assert fill(researcher, f"{copy}/text", htmx=True, text=text).status_code == 200
     assert len(sent(researcher.get(f"{copy}/text").text)["text"]) >= 1_000_000
     refused = fill(researcher, f"{copy}/text", htmx=True, text=text + "x" * 1_500_000)
-    assert (refused.status_code, "at most 2,000,000 are taken" in refused.text) == (422, True)
+    assert (refused.status_code, "at most 2,000,000 are accepted" in refused.text) == (422, True)
 
 
 def test_two_tabs_keep_what_each_typed_and_the_second_may_put_its_step_over_the_first(

@@ -167,7 +167,7 @@ def test_a_file_that_does_not_say_how_long_it_is_is_counted_while_it_comes(
         content_type="multipart/form-data; boundary=x",
         input_stream=io.BytesIO(b"a,b\n" * 500_000),
     )
-    assert (response.status_code, "at most 1 MB are taken here" in response.text) == (413, True)
+    assert (response.status_code, "at most 1 MB are accepted here" in response.text) == (413, True)
     assert uploaded() == set()
 
 

@@ -191,7 +191,7 @@ def test_what_failed_is_told_first_with_what_helps_and_what_the_model_wrote(rese
 @pytest.mark.parametrize(
     ("failure", "helps"),
     [
-        ("status 503", "which mostly passes"),
+        ("status 503", "usually temporary"),
         ("status 429", "model.requests_per_minute"),
         ("status 400", "The provider refuses the request"),
         ("refusal", "try another model or prompt"),
