@@ -169,6 +169,24 @@ def test_a_gold_item_is_scored_by_the_measure_its_check_names(define: Define, me
     assert scored(definition, marked(0, 3, "wrong")) == {"gold": False}
 
 
+@pytest.mark.parametrize("measure", ["char", "exact", "partial_credit"])
+def test_a_gold_span_without_a_category_may_have_any(define: Define, measure: str) -> None:
+    golds = [[{"quote": "short"}, {"quote": "report"}, {"quote": "Alder", "category": "wrong"}]]
+    check = {"name": "gold", "type": "gold", "item": ITEM, "measure": measure, "golds": golds, "minimum": 1}
+    definition = define(checks=[check])
+    alder, report = marked(0, 5, "wrong"), marked(START + 6, START + 12, "wrong")
+    for category in ("wrong", "unclear"):
+        assert scored(definition, alder, report, marked(START, START + 5, category)) == {"gold": True}
+    # Of two marks on one expected span, only one is expected, and the order of the marks does not matter.
+    twice = [marked(START, START + 5, "unclear"), marked(START, START + 2, "wrong")]
+    half = define(checks=[check | {"minimum": 0.8}])
+    assert (
+        scored(definition, alder, report, *twice) == scored(definition, alder, report, *twice[::-1]) == {"gold": False}
+    )
+    assert scored(half, alder, report, *twice) == scored(half, alder, report, *twice[::-1]) == {"gold": True}
+    assert scored(half, marked(0, 5, "unclear"), report, twice[0]) == {"gold": False}, "a named category is required"
+
+
 @pytest.mark.parametrize(
     ("minutes", "failures", "outcome"),
     [(None, 1, "completed"), (20, 2, "failed_attention"), (4, 1, "failed_attention")],
