@@ -13,10 +13,18 @@ _END_OTHER_SESSIONS = text(
     "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
     "WHERE datname = current_database() AND pid <> pg_backend_pid()"
 )
+_WAITING = text("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
 _NAMES = text(
     "SELECT relkind, format('%I', relname) FROM pg_class "
     "WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'S') AND relname <> 'alembic_version'"
 )
+
+
+def is_waiting_for_a_lock(engine: Engine) -> bool:
+    """Return whether a session of the engine's database waits for a lock."""
+    # A new transaction each time, because a transaction sees the sessions as they were at its first look.
+    with engine.connect() as connection:
+        return bool(connection.scalar(_WAITING))
 
 
 class PostgresqlDatabase:

@@ -56,7 +56,14 @@ MINIMUM_HOURLY = {"£": 6.0, "$": 8.0}
 """Smallest pay per hour by currency (source: `PAY`)."""
 RECOMMENDED_HOURLY = {"£": 9.0, "$": 12.0}
 """Recommended pay per hour by currency (source: `PAY`)."""
-_MONEY = re.compile(r"([£$€])\s*(\d+(?:[.,]\d+)?)")
+_MONEY = re.compile(
+    r"""
+    (?P<currency>[£$€])\s*
+    (?P<whole>[1-9]\d{0,2}(?P<sign>[.,])\d{3}(?:(?P=sign)\d{3})*(?!\d)|\d+)
+    (?:[.,](?P<decimals>\d+))?
+    """,
+    re.VERBOSE,
+)
 
 
 @dataclass(frozen=True)
@@ -83,9 +90,12 @@ class Money:
 
 def read_money(text: str) -> Money | None:
     """Parse an amount such as ``£2.40``; return None if there is none."""
-    # A comma counts as a decimal sign, as in £2,40.
     found = _MONEY.search(text)
-    return Money(found[1], float(found[2].replace(",", "."))) if found else None
+    if found is None:
+        return None
+    # Both signs are used in both ways, as in £2,40 and £1,000. Amounts have two decimals, so three digits are a group of thousands.
+    whole = re.sub("[.,]", "", found["whole"])
+    return Money(found["currency"], float(f"{whole}.{found['decimals'] or 0}"))
 
 
 def hourly_pay(reward: str, minutes: float | None) -> Money | None:

@@ -77,7 +77,11 @@ class ItemRecord(Strict):
 
 
 class CheckRecord(Strict):
-    """Outcome of an attention check or gold item."""
+    """Outcome of a check of an item.
+
+    It is the attention check or gold check that the item carries. Otherwise it is a check that applies to all items; a failed one if
+    there is one.
+    """
 
     kind: str
     passed: bool

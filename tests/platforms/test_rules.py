@@ -93,7 +93,20 @@ def test_direct_links_and_models_stand_under_no_platforms_rules() -> None:
 
 @pytest.mark.parametrize(
     ("text", "money"),
-    [("£2.40", Money("£", 2.4)), ("2 tokens", None), ("about $ 1,50 each", Money("$", 1.5)), ("", None)],
+    [
+        ("£2.40", Money("£", 2.4)),
+        ("2 tokens", None),
+        ("about $ 1,50 each", Money("$", 1.5)),
+        ("", None),
+        ("£1,000", Money("£", 1000)),
+        ("£1,000, by bank transfer", Money("£", 1000)),
+        ("€1.000", Money("€", 1000)),
+        ("$12,345,678.90", Money("$", 12345678.9)),
+        ("€1.234,5", Money("€", 1234.5)),
+        ("$0.125", Money("$", 0.125)),
+        ("£1000", Money("£", 1000)),
+        ("£1,0000", Money("£", 1)),
+    ],
 )
 def test_amounts_are_read_with_their_currency(text: str, money: Money | None) -> None:
     assert read_money(text) == money

@@ -4,7 +4,7 @@ import re
 import secrets
 from datetime import UTC, datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from spanplat.errors import Conflict, InvalidInput, NotFound
@@ -223,9 +223,10 @@ def find_user_by_address(session: Session, address: str) -> User | None:
 def _require_another_admin(session: Session, user: User) -> None:
     if user.role != Role.ADMIN:
         return
-    active = User.role == Role.ADMIN, User.deactivated_at.is_(None), User.id != user.id
-    others = session.scalar(select(func.count()).select_from(User).where(*active))
-    if not others:
+    active = User.role == Role.ADMIN, User.deactivated_at.is_(None)
+    # Locked, the own row too, because two administrators may remove each other at once: the second waits, and then finds no other.
+    locked = select(User.id).where(*active).order_by(User.id).with_for_update(key_share=True)
+    if all(administrator == user.id for administrator in session.scalars(locked)):
         raise Conflict(f"{user.email} is the only administrator; make another user an administrator first")
 
 

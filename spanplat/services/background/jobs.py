@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from spanplat.errors import Conflict, NotFound
 from spanplat.models import Job, JobState
+from spanplat.models.statements import add_absent
 
 STALE_AFTER = timedelta(seconds=60)
 """Age of the heartbeat after which a worker counts as dead. It is several times the pause between heartbeats."""
@@ -43,11 +44,12 @@ def enqueue(session: Session, kind: str, key: str, payload: Mapping[str, Any]) -
     Job
         The new or existing row.
     """
-    job = session.scalar(select(Job).where(Job.key == key))
-    if job is None:
-        job = Job(kind=kind, key=key, payload=dict(payload), state=JobState.QUEUED, progress=0, attempts=0)
-        session.add(job)
-    elif job.state not in (JobState.QUEUED, JobState.RUNNING):
+    # Inserted first, because two requests may come at once: the second waits until the first is committed, and then finds its job.
+    job = add_absent(session, Job, {"kind": kind, "key": key, "payload": dict(payload)})
+    if job is not None:
+        return job
+    job = session.scalars(select(Job).where(Job.key == key)).one()
+    if job.state not in (JobState.QUEUED, JobState.RUNNING):
         job.kind, job.payload = kind, dict(payload)
         job.state, job.progress, job.total, job.attempts = JobState.QUEUED, 0, None, 0
         job.claimed_by = job.heartbeat = job.error = job.started_at = job.finished_at = None

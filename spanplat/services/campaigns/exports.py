@@ -8,11 +8,14 @@ from sqlalchemy.orm import Session, joinedload, selectinload
 
 from spanplat.models import REPLACED, Annotation, Assignment, CheckResult, Item, ItemOutput, Output, Span
 from spanplat.models.dataset import Example
+from spanplat.schemas.checks import CHECK_KINDS
 from spanplat.schemas.record import AnnotationRecord, CheckRecord, SpanRecord
 from spanplat.schemas.span import MarkedSpan
 from spanplat.services.campaigns.lifecycle import find_campaign
 
 CHUNK = 500
+_CARRIED = [kind.kind() for kind in CHECK_KINDS if kind.role != "regular"]
+"""Kinds of checks that belong to one item. An import takes the item's role from such a check."""
 
 
 def export_records(session: Session, slug: str) -> Iterator[AnnotationRecord]:
@@ -53,11 +56,15 @@ def _chunk(session: Session, subject: tuple[str, str], ids: Sequence[int]) -> It
         )
     )
     annotations = {annotation.id: annotation for annotation in session.scalars(query).unique()}
+    # A record has one check. Later results overwrite earlier ones, so the one that is exported comes last.
+    results = (
+        select(CheckResult)
+        .where(CheckResult.assignment_id.in_({annotation.assignment_id for annotation in annotations.values()}))
+        .order_by(CheckResult.kind.in_(_CARRIED), CheckResult.passed.desc(), CheckResult.id.desc())
+    )
     checks = {
         (result.assignment_id, result.item_id): CheckRecord(kind=result.kind, passed=result.passed)
-        for result in session.scalars(
-            select(CheckResult).where(CheckResult.assignment_id.in_({a.assignment_id for a in annotations.values()}))
-        )
+        for result in session.scalars(results)
     }
     yield from (
         _record(

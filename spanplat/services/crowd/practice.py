@@ -196,7 +196,9 @@ def expected_of(session: Session, definition: CampaignDefinition, number: int) -
         If there is no practice item of this number.
     """
     text, _source = _text_of(session, definition, number)
-    return _compare(session, definition, number, coded_golds(definition, _practice(definition, number).golds, text)[0])
+    first = coded_golds(definition, _practice(definition, number).golds, text)[:1]
+    keys = [category.key for category in definition.categories]
+    return _compare(session, definition, number, SpanScorer().best_gold(first, [], keys))
 
 
 def _compare(session: Session, definition: CampaignDefinition, number: int, marked: CodedSpans) -> Feedback:

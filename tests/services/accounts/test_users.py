@@ -1,8 +1,12 @@
 """Staff accounts."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from argon2 import PasswordHasher, extract_parameters
 from argon2.profiles import RFC_9106_LOW_MEMORY
+from sqlalchemy.orm import Session
 
 from spanplat.db import Database
 from spanplat.errors import Conflict, InvalidInput, NotFound
@@ -19,6 +23,7 @@ from spanplat.services.accounts.users import (
     reset_password,
     sign_out_everywhere,
 )
+from tests.postgresql import is_waiting_for_a_lock
 
 
 def test_a_new_user_signs_in_with_the_generated_password(database: Database) -> None:
@@ -125,6 +130,28 @@ def test_the_last_administrator_stays_one(database: Database) -> None:
             deactivate(session, root.id)
         reactivate(session, other.id)
         assert change_role(session, root.id, Role.VIEWER).role == Role.VIEWER
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("act", [lambda session, user: change_role(session, user, Role.VIEWER), deactivate])
+def test_two_administrators_who_remove_each_other_at_once_leave_one(
+    database: Database, wait_until: Callable[[Callable[[], bool]], None], act: Callable[[Session, int], User]
+) -> None:
+    """On SQLite there is only one writer at a time."""
+    with database.transaction() as session:
+        one, other = (add_user(session, f"{name}@example.org", Role.ADMIN)[0].id for name in ("ada", "bob"))
+
+    def remove(user_id: int) -> None:
+        with database.transaction() as session:
+            act(session, user_id)
+
+    with ThreadPoolExecutor(1) as executor:
+        with database.transaction() as session:
+            act(session, other)
+            second = executor.submit(remove, one)
+            wait_until(lambda: second.done() or is_waiting_for_a_lock(database.engine))
+        with pytest.raises(Conflict, match="only administrator"):
+            second.result()
 
 
 def test_a_chosen_password_needs_the_present_one_and_some_length(database: Database) -> None:

@@ -1,6 +1,7 @@
 """Jobs: each is queued once, performed by one worker, and never lost."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,6 +11,7 @@ from sqlalchemy.orm import Session
 from spanplat.db import Database
 from spanplat.models import Job, JobState
 from spanplat.services.background import jobs
+from tests.postgresql import is_waiting_for_a_lock
 
 
 def enqueue(database: Database, key: str = "run:demo", **payload: object) -> int:
@@ -37,6 +39,20 @@ def silence(database: Database, job_id: int) -> None:
 def test_asking_twice_for_the_same_work_gives_one_job(database: Database) -> None:
     first = enqueue(database, limit=3)
     assert enqueue(database, limit=5) == first
+    assert job_of(database, first).payload == {"limit": 3}
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_two_first_requests_at_once_for_the_same_work_give_one_job(
+    database: Database, wait_until: Callable[[Callable[[], bool]], None]
+) -> None:
+    """On SQLite there is only one writer at a time."""
+    with ThreadPoolExecutor(1) as executor:
+        with database.transaction() as session:
+            first = jobs.enqueue(session, "run", "run:demo", {"limit": 3}).id
+            second = executor.submit(enqueue, database, limit=5)
+            wait_until(lambda: second.done() or is_waiting_for_a_lock(database.engine))
+        assert second.result() == first
     assert job_of(database, first).payload == {"limit": 3}
 
 

@@ -16,6 +16,7 @@ from spanplat.llm.providers.scripted import marking
 from spanplat.models import Assignment, AssignmentStatus, Campaign, CheckResult
 from spanplat.schemas.checks import GoldCheck
 from spanplat.schemas.definition import CampaignDefinition
+from spanplat.schemas.record import CheckRecord
 from spanplat.schemas.span import MarkedSpan
 from spanplat.schemas.submission import Submission
 from spanplat.services.agreement.sides import Filters, load_side
@@ -169,6 +170,24 @@ def test_a_gold_item_is_scored_by_the_measure_its_check_names(define: Define, me
     assert scored(definition, marked(0, 3, "wrong")) == {"gold": False}
 
 
+@pytest.mark.parametrize("measure", ["char", "exact", "partial_credit"])
+def test_a_gold_span_without_a_category_may_have_any(define: Define, measure: str) -> None:
+    golds = [[{"quote": "short"}, {"quote": "report"}, {"quote": "Alder", "category": "wrong"}]]
+    check = {"name": "gold", "type": "gold", "item": ITEM, "measure": measure, "golds": golds, "minimum": 1}
+    definition = define(checks=[check])
+    alder, report = marked(0, 5, "wrong"), marked(START + 6, START + 12, "wrong")
+    for category in ("wrong", "unclear"):
+        assert scored(definition, alder, report, marked(START, START + 5, category)) == {"gold": True}
+    # Of two marks on one expected span, only one is expected, and the order of the marks does not matter.
+    twice = [marked(START, START + 5, "unclear"), marked(START, START + 2, "wrong")]
+    half = define(checks=[check | {"minimum": 0.8}])
+    assert (
+        scored(definition, alder, report, *twice) == scored(definition, alder, report, *twice[::-1]) == {"gold": False}
+    )
+    assert scored(half, alder, report, *twice) == scored(half, alder, report, *twice[::-1]) == {"gold": True}
+    assert scored(half, marked(0, 5, "unclear"), report, twice[0]) == {"gold": False}, "a named category is required"
+
+
 @pytest.mark.parametrize(
     ("minutes", "failures", "outcome"),
     [(None, 1, "completed"), (20, 2, "failed_attention"), (4, 1, "failed_attention")],
@@ -313,6 +332,35 @@ def test_what_is_left_out_stays_left_out_when_an_export_is_imported(
         assert before == after
         copy = find_campaign(session, "copy")
         assert len({work.annotator_id for work in load_side(session, copy, ["wrong"], Filters()).works}) == 1
+
+
+@pytest.mark.parametrize("is_own_first", [True, False], ids=["own-first", "own-last"])
+def test_an_export_names_the_check_that_an_item_carries_and_otherwise_a_failed_one(
+    database: Database, launch: Launch, tmp_path: Path, is_own_first: bool
+) -> None:
+    question = {"key": "read", "type": "checkbox", "label": "Tick this box to show that you read it"}
+    checks: list[dict[str, Any]] = [
+        BLATANT,
+        {"name": "pace", "type": "min_seconds", "seconds": 60},
+        {"name": "obeys", "type": "instructed", "question": "read", "answer": True},
+    ]
+    launch(**study(*(checks if is_own_first else checks[::-1]), questions=[question]))
+    visit = arrive(database, "ann")
+    own = checked_position(database, visit)
+    save(database, visit, own, spans=[mark(START, START + 5)], answers={"read": True}, seconds=1)
+    save(database, visit, 1 if own != 1 else 2, answers={"read": True}, seconds=1)
+    file = tmp_path / "study.jsonl"
+    with database.reading() as session:
+        records = list(export_records(session, "study"))
+    assert {record.text == CHECKED: record.check for record in records} == {
+        True: CheckRecord(kind="must_mark", passed=True),
+        False: CheckRecord(kind="min_seconds", passed=False),
+    }
+    file.write_text("".join(write_jsonl(records)))
+    import_campaign(database, file, slug="copy", format="native")
+    with database.reading() as session:
+        copied = load_side(session, find_campaign(session, "copy"), ["wrong"], Filters())
+    assert len(copied.works) == 1, "the item of a check enters no figure"
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from spanplat.services.campaigns.selection import SelectionError
 from spanplat.services.crowd.participation import Stage, Visit, find_visit, take_seat
 from spanplat.services.crowd.practice import (
     answer_practice,
+    expected_of,
     feedback_on,
     go_on,
     practice_number,
@@ -115,6 +116,25 @@ def test_what_is_expected_is_shown_after_the_answer_and_not_before(database: Dat
     assert (feedback.number, feedback.total, feedback.explanation) == (1, 2, "It is **not** short.")
     with pytest.raises(Gone, match="was answered"):
         save(database, visit, 1, 1, "short")
+
+
+def test_an_expected_span_without_a_category_is_expected_in_the_category_that_was_marked(
+    database: Database, launch: Launch
+) -> None:
+    practice = {"item": ITEMS[0], "golds": [[{"quote": "short"}]]}
+    launch(practice=[practice], categories=[{"name": "Unclear"}, {"name": "Wrong"}])
+    visit = arrive(database, "ann")
+    save(database, visit, 1, 0, "short")
+    answer(database, visit, 1)
+    with database.reading() as session:
+        found = at(session, visit)
+        feedback = feedback_on(session, found.definition, found.participation, 1)
+        example = expected_of(session, found.definition, 1)
+    start = TEXT.index("short")
+    assert (feedback.expected, feedback.score) == ([(start, start + 5, 1)], 1)
+    assert (example.expected, example.score) == (example.marked, 1), (
+        "the preview of a draft shows an answer as expected"
+    )
 
 
 def test_saves_of_practice_keep_the_rules_of_all_saves(database: Database, launch: Launch) -> None:
