@@ -7,8 +7,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 INSTALLED := $(VENV)/installed
 INSTALLED_DEV := $(VENV)/installed-dev
 PORT ?= 8000
-# One test process for each core.
-TEST_PROCESSES ?= auto
+# Most tests wait for a browser, a server or a database, so there is one test process more than cores. Quick tests only compute.
+TEST_PROCESSES ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+QUICK_TEST_PROCESSES ?= auto
 QUICK_TESTS = db formats llm metrics platforms rendering schemas services text test_settings.py test_structure.py
 
 .PHONY: demo serve quick test coverage lint bench screenshots lock messages browser help
@@ -43,7 +44,7 @@ quick test coverage: export PYTHONDONTWRITEBYTECODE =
 
 # Without pages, commands and processes; without a browser, PostgreSQL, Redis and the research data.
 quick: lint
-	$(BIN)/pytest --quick --numprocesses $(TEST_PROCESSES) --dist worksteal --quiet $(addprefix tests/,$(QUICK_TESTS))
+	$(BIN)/pytest --quick --numprocesses $(QUICK_TEST_PROCESSES) --dist worksteal --quiet $(addprefix tests/,$(QUICK_TESTS))
 
 test: lint browser
 	$(BIN)/pytest --numprocesses $(TEST_PROCESSES) --dist worksteal

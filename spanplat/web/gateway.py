@@ -30,9 +30,13 @@ Send = Callable[[Message], Awaitable[None]]
 
 READERS, WRITERS = 16, 8
 """Number of requests of researchers that one process answers at once: requests that read, and requests that may write."""
-ANNOTATORS_READING, ANNOTATORS_WRITING = 8, 4
-"""Number of requests of annotators that one process answers at once. A request that waits for the write lock holds one or two database
-connections. With so few writers, readers always find a free connection (`Database` opens at most 32)."""
+ANNOTATORS_READING, ANNOTATORS_WRITING = 3, 2
+"""Number of requests of annotators that one process answers at once.
+
+More threads would only wait for each other at the interpreter: with eight and four, a save needs a tenth more processor
+time (bench/README.md). A request that waits for the write lock holds one or two database connections. With so few
+writers, readers always find a free connection (`Database` opens at most 32).
+"""
 SHORT_BODY = 256 * 1024
 """Bytes of each body that are received before a thread starts."""
 PIECE = 64 * 1024
