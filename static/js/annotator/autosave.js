@@ -156,26 +156,37 @@ export class Autosave extends EventTarget {
       // After a lost answer the same body is sent again: the server may have stored it, and gives a repeat the same answer.
       if (!track.sending) [track.sending, track.pending, track.due] = [track.pending, null, null];
       const body = JSON.stringify({ revision: track.revision, ...track.sending });
-      let response;
+      let response, answer;
       try {
-        response = await fetch(`${this.base}/items/${track.position}`, {
-          method: "PUT",
-          headers: { "Content-Type": "application/json" },
-          body,
-          keepalive: body.length < KEEPALIVE_LIMIT,
-        });
+        ({ response, answer } = await this.#put(track.position, body));
       } catch {
-        return this.#retryLater(track); // fetch rejects only if no answer came
+        return this.#retryLater(track);
       }
       // These refusals pass. Any other would be the same for the same body.
       if (response.status >= 500 || response.status === 429) return this.#retryLater(track);
       track.retries = 0;
-      if (!response.ok) return this.#refused(track, response);
-      await this.#acknowledged(track, await response.json());
+      if (!response.ok) return this.#refused(track, response.status, answer);
+      this.#acknowledged(track, answer);
     }
   }
 
-  async #acknowledged(track, { revision, warning, ended }) {
+  /** Sends a body; returns the response and its JSON. Throws if no answer of the server came, or only a part of it. */
+  async #put(position, body) {
+    const response = await fetch(`${this.base}/items/${position}`, {
+      method: "PUT",
+      headers: { "Content-Type": "application/json" },
+      body,
+      keepalive: body.length < KEEPALIVE_LIMIT,
+    });
+    // A refusal may come from a proxy, and then it is not JSON. A network's sign-in page may answer in the server's place, with status 200.
+    const answer = await response.json().catch((error) => {
+      if (response.ok) throw error;
+      return {};
+    });
+    return { response, answer };
+  }
+
+  #acknowledged(track, { revision, warning, ended }) {
     const { status } = track.sending;
     track.revision = revision;
     track.sending = null;
@@ -186,17 +197,16 @@ export class Autosave extends EventTarget {
     if (ended) this.dispatchEvent(new CustomEvent("gone", { detail: { kept: true } }));
   }
 
-  async #refused(track, response) {
-    const answer = await response.json().catch(() => ({}));
+  #refused(track, status, answer) {
     const { position } = track;
     const content = track.pending ?? track.sending;
     track.sending = track.pending = track.due = null;
-    if (response.status === 409) {
+    if (status === 409) {
       // Another tab or device saved first. Kept for `open`, which shows the server's version and lets undo bring this one back.
       track.left = { revision: track.revision, content };
       if (!this.isWaiting) this.#report("saved");
       this.dispatchEvent(new CustomEvent("stale", { detail: { position } }));
-    } else if (response.status === 410) {
+    } else if (status === 410) {
       // Kept by the server as late work: the copy here would only be refused again.
       if (answer.kept) this.copies.write(position, null);
       this.dispatchEvent(new CustomEvent("gone", { detail: { kept: Boolean(answer.kept) } }));

@@ -169,6 +169,23 @@ def test_a_failing_server_is_tried_again(annotator: Annotator, open_study: OpenS
     assert annotator.stored() == [("Hudson", "incorrect")]
 
 
+def test_a_page_of_the_network_in_place_of_an_answer_acknowledges_nothing(
+    annotator: Annotator, open_study: OpenStudy
+) -> None:
+    annotator.begin(open_study(TEXT))
+    is_signed_in = threading.Event()
+    annotator.page.route(
+        ITEM,
+        lambda route: (
+            route.continue_() if is_signed_in.is_set() else route.fulfill(body="<h1>Sign in to the hotel's Wi-Fi</h1>")
+        ),
+    )
+    annotator.mark("Hudson")
+    expect(save_state(annotator.page)).to_have_text("Offline, kept here")
+    is_signed_in.set()
+    assert annotator.stored() == [("Hudson", "incorrect")]
+
+
 def test_an_item_that_was_asked_for_while_its_save_was_on_its_way_shows_what_was_saved(
     annotator: Annotator, open_study: OpenStudy
 ) -> None:
