@@ -6,8 +6,8 @@ const PAUSE_MS = 400;
 const LONGEST_WAIT_MS = 900;
 const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 30000;
-/** Browsers refuse keepalive requests (which outlive their page) with a body over 64 KiB. */
-const KEEPALIVE_LIMIT = 60000;
+/** Keepalive requests outlive their page. Browsers refuse one if the bodies of all that are under way have more bytes in total. */
+const KEEPALIVE_LIMIT = 64 * 1024;
 
 /**
  * Converts the annotator's work for the server: offsets in code points, the quote of each span, categories by key.
@@ -84,6 +84,8 @@ class LocalCopies {
 export class Autosave extends EventTarget {
   #tracks = new Map();
   #state = "saved";
+  /** Bytes of the keepalive requests under way. */
+  #keepaliveBytes = 0;
 
   constructor(base, storage) {
     super();
@@ -172,18 +174,22 @@ export class Autosave extends EventTarget {
 
   /** Sends a body; returns the response and its JSON. Throws if no answer of the server came, or only a part of it. */
   async #put(position, body) {
-    const response = await fetch(`${this.base}/items/${position}`, {
-      method: "PUT",
-      headers: { "Content-Type": "application/json" },
-      body,
-      keepalive: body.length < KEEPALIVE_LIMIT,
-    });
-    // A refusal may come from a proxy, and then it is not JSON. A network's sign-in page may answer in the server's place, with status 200.
-    const answer = await response.json().catch((error) => {
-      if (response.ok) throw error;
-      return {};
-    });
-    return { response, answer };
+    const bytes = new TextEncoder().encode(body).length;
+    const keepalive = this.#keepaliveBytes + bytes <= KEEPALIVE_LIMIT;
+    if (keepalive) this.#keepaliveBytes += bytes;
+    try {
+      const address = `${this.base}/items/${position}`;
+      const response = await fetch(address, { method: "PUT", headers: { "Content-Type": "application/json" }, body, keepalive });
+      // A refusal without JSON may come from a proxy. A success without JSON is not from the server: it may be a network's sign-in page.
+      const answer = await response.json().catch((error) => {
+        if (response.ok) throw error;
+        return {};
+      });
+      return { response, answer };
+    } finally {
+      // Only now: to the browser, a request is under way until its answer has been read.
+      if (keepalive) this.#keepaliveBytes -= bytes;
+    }
   }
 
   #acknowledged(track, { revision, warning, ended }) {

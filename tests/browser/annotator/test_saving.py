@@ -17,6 +17,7 @@ pytestmark = pytest.mark.browser
 
 TEXT = "Enjoy views of the Hudson River from select suites."
 ITEM = "**/items/1"
+LONG_COMMENTS = [{"type": "text", "label": label, "max_length": 20_000} for label in ("Comment", "Translation")]
 OPENED = datetime(2026, 3, 2, 10, tzinfo=UTC)
 
 
@@ -167,6 +168,39 @@ def test_a_failing_server_is_tried_again(annotator: Annotator, open_study: OpenS
     expect(save_state(annotator.page)).to_have_text("Offline, kept here")
     is_well.set()
     assert annotator.stored() == [("Hudson", "incorrect")]
+
+
+def test_a_long_comment_in_chinese_is_saved_although_it_has_more_bytes_than_characters(
+    annotator: Annotator, open_study: OpenStudy
+) -> None:
+    page = annotator.begin(open_study(TEXT, questions=LONG_COMMENTS)).page
+    page.get_by_label("Translation").fill("河" * 11_000)
+    page.get_by_label("Comment").fill("景" * 11_000)
+    annotator.saved()
+    answers = page.request.get(f"{annotator.base}/items/1").json()["answers"]
+    assert answers == {"comment": "景" * 11_000, "translation": "河" * 11_000}
+
+
+def test_a_long_save_is_not_refused_while_another_one_is_under_way(annotator: Annotator, open_study: OpenStudy) -> None:
+    page = annotator.begin(open_study(TEXT, "A second text.", questions=LONG_COMMENTS)).page
+    held: list[Route] = []
+
+    def hold_the_first(route: Route) -> None:
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+
+    page.route(ITEM, hold_the_first)
+    with page.expect_request(ITEM):
+        page.get_by_label("Comment").fill("景" * 14_000)
+    page.locator("#next").click()
+    expect(page.locator("#progress")).to_have_text("2 of 2")
+    with page.expect_response("**/items/2") as response:
+        page.get_by_label("Comment").fill("河" * 14_000)
+    assert response.value.ok
+    held[0].continue_()
+    annotator.saved()
 
 
 def test_a_page_of_the_network_in_place_of_an_answer_acknowledges_nothing(
