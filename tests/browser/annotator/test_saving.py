@@ -351,6 +351,36 @@ def test_spans_of_a_text_that_is_not_shown_are_carried_along_untouched(
     assert sorted(span["category"] for span in spans) == ["incorrect", "omission"]
 
 
+def test_undo_after_another_tabs_save_brings_back_spans_of_a_text_that_is_not_shown_too(
+    annotator: Annotator, open_study: OpenStudy
+) -> None:
+    categories = [{"name": "Incorrect"}, {"name": "Omission", "side": "source"}]
+    annotator.hear_nothing()
+    annotator.begin(
+        open_study(TEXT, categories=categories, source={"facts": "The hotel has a pool.", "text": "A pool."})
+    )
+    page, address = annotator.page, f"{annotator.base}/items/1"
+    omission = {"start": 14, "end": 20, "category": "omission", "text": "a pool", "side": "source", "field": "facts"}
+    assert page.request.put(address, data={"revision": 0, "status": "draft", "spans": [omission]}).ok
+    page.reload()
+    annotator.ready()
+    assert page.request.put(address, data={"revision": 1, "status": "draft", "spans": []}).ok
+    annotator.drag("Hudson")
+    expect(page.locator("#message")).to_contain_text("changed in another tab")
+
+    def categories_stored() -> list[str]:
+        annotator.saved()
+        return sorted(span["category"] for span in page.request.get(address).json()["spans"])
+
+    assert categories_stored() == []
+    page.keyboard.press("Control+z")
+    expect(annotator.rows).to_have_count(1)
+    assert categories_stored() == ["incorrect", "omission"]
+    page.keyboard.press("Control+Shift+z")
+    expect(annotator.rows).to_have_count(0)
+    assert categories_stored() == []
+
+
 def test_leaving_the_study_is_in_sight_and_takes_a_second_click(annotator: Annotator, open_study: OpenStudy) -> None:
     page = annotator.begin(open_study(TEXT)).page
     leave, withdraw = (
