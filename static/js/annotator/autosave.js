@@ -6,8 +6,8 @@ const PAUSE_MS = 400;
 const LONGEST_WAIT_MS = 900;
 const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 30000;
-/** Browsers refuse keepalive requests (which outlive their page) with a body over 64 KiB. */
-const KEEPALIVE_LIMIT = 60000;
+/** Keepalive requests outlive their page. Browsers refuse one if the bodies of all that are under way have more bytes in total. */
+const KEEPALIVE_LIMIT = 64 * 1024;
 
 /**
  * Converts the annotator's work for the server: offsets in code points, the quote of each span, categories by key.
@@ -84,6 +84,8 @@ class LocalCopies {
 export class Autosave extends EventTarget {
   #tracks = new Map();
   #state = "saved";
+  /** Bytes of the keepalive requests under way. */
+  #keepaliveBytes = 0;
 
   constructor(base, storage) {
     super();
@@ -156,26 +158,41 @@ export class Autosave extends EventTarget {
       // After a lost answer the same body is sent again: the server may have stored it, and gives a repeat the same answer.
       if (!track.sending) [track.sending, track.pending, track.due] = [track.pending, null, null];
       const body = JSON.stringify({ revision: track.revision, ...track.sending });
-      let response;
+      let response, answer;
       try {
-        response = await fetch(`${this.base}/items/${track.position}`, {
-          method: "PUT",
-          headers: { "Content-Type": "application/json" },
-          body,
-          keepalive: body.length < KEEPALIVE_LIMIT,
-        });
+        ({ response, answer } = await this.#put(track.position, body));
       } catch {
-        return this.#retryLater(track); // fetch rejects only if no answer came
+        return this.#retryLater(track);
       }
       // These refusals pass. Any other would be the same for the same body.
       if (response.status >= 500 || response.status === 429) return this.#retryLater(track);
       track.retries = 0;
-      if (!response.ok) return this.#refused(track, response);
-      await this.#acknowledged(track, await response.json());
+      if (!response.ok) return this.#refused(track, response.status, answer);
+      this.#acknowledged(track, answer);
     }
   }
 
-  async #acknowledged(track, { revision, warning, ended }) {
+  /** Sends a body; returns the response and its JSON. Throws if no answer of the server came, or only a part of it. */
+  async #put(position, body) {
+    const bytes = new TextEncoder().encode(body).length;
+    const keepalive = this.#keepaliveBytes + bytes <= KEEPALIVE_LIMIT;
+    if (keepalive) this.#keepaliveBytes += bytes;
+    try {
+      const address = `${this.base}/items/${position}`;
+      const response = await fetch(address, { method: "PUT", headers: { "Content-Type": "application/json" }, body, keepalive });
+      // A refusal without JSON may come from a proxy. A success without JSON is not from the server: it may be a network's sign-in page.
+      const answer = await response.json().catch((error) => {
+        if (response.ok) throw error;
+        return {};
+      });
+      return { response, answer };
+    } finally {
+      // Only now: to the browser, a request is under way until its answer has been read.
+      if (keepalive) this.#keepaliveBytes -= bytes;
+    }
+  }
+
+  #acknowledged(track, { revision, warning, ended }) {
     const { status } = track.sending;
     track.revision = revision;
     track.sending = null;
@@ -186,17 +203,16 @@ export class Autosave extends EventTarget {
     if (ended) this.dispatchEvent(new CustomEvent("gone", { detail: { kept: true } }));
   }
 
-  async #refused(track, response) {
-    const answer = await response.json().catch(() => ({}));
+  #refused(track, status, answer) {
     const { position } = track;
     const content = track.pending ?? track.sending;
     track.sending = track.pending = track.due = null;
-    if (response.status === 409) {
+    if (status === 409) {
       // Another tab or device saved first. Kept for `open`, which shows the server's version and lets undo bring this one back.
       track.left = { revision: track.revision, content };
       if (!this.isWaiting) this.#report("saved");
       this.dispatchEvent(new CustomEvent("stale", { detail: { position } }));
-    } else if (response.status === 410) {
+    } else if (status === 410) {
       // Kept by the server as late work: the copy here would only be refused again.
       if (answer.kept) this.copies.write(position, null);
       this.dispatchEvent(new CustomEvent("gone", { detail: { kept: Boolean(answer.kept) } }));

@@ -180,7 +180,7 @@ export class ItemStore extends EventTarget {
    * @returns {{spans: Span[], refused: string|null}} refused suggestions stay pending; `refused` is the reason of the last one
    */
   accept(suggestions, fields = {}) {
-    const before = { spans: this.#spans, answers: null, dismissed: this.#dismissed };
+    const before = this.#version();
     const spans = [];
     let refused = null;
     for (const { suggested: _suggested, ...suggestion } of suggestions) {
@@ -247,10 +247,11 @@ export class ItemStore extends EventTarget {
 
   #travel(from, to) {
     if (!from.length) return;
-    const { spans, answers, dismissed } = from.pop();
+    const { spans, carried, answers, dismissed } = from.pop();
     // Answers change back only in steps that stored them: see #remember.
-    to.push({ spans: this.#spans, answers: answers && this.#answers, dismissed: this.#dismissed });
+    to.push(this.#version(answers && this.#answers));
     this.#spans = spans;
+    this.carried = carried;
     this.#answers = answers ?? this.#answers;
     this.#dismissed = dismissed;
     this.#lastEdit = null;
@@ -260,9 +261,13 @@ export class ItemStore extends EventTarget {
 
   /** Adds a step to the history. Only `replace` stores answers in it: undoing a mark must not change answers. */
   #remember(edit, answers = null) {
-    if (edit === null || edit !== this.#lastEdit) this.#step({ spans: this.#spans, answers, dismissed: this.#dismissed });
+    if (edit === null || edit !== this.#lastEdit) this.#step(this.#version(answers));
     this.#lastEdit = edit;
     this.#future = [];
+  }
+
+  #version(answers = null) {
+    return { spans: this.#spans, carried: this.carried, answers, dismissed: this.#dismissed };
   }
 
   #step(before) {

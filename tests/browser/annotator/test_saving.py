@@ -17,6 +17,7 @@ pytestmark = pytest.mark.browser
 
 TEXT = "Enjoy views of the Hudson River from select suites."
 ITEM = "**/items/1"
+LONG_COMMENTS = [{"type": "text", "label": label, "max_length": 20_000} for label in ("Comment", "Translation")]
 OPENED = datetime(2026, 3, 2, 10, tzinfo=UTC)
 
 
@@ -169,6 +170,56 @@ def test_a_failing_server_is_tried_again(annotator: Annotator, open_study: OpenS
     assert annotator.stored() == [("Hudson", "incorrect")]
 
 
+def test_a_long_comment_in_chinese_is_saved_although_it_has_more_bytes_than_characters(
+    annotator: Annotator, open_study: OpenStudy
+) -> None:
+    page = annotator.begin(open_study(TEXT, questions=LONG_COMMENTS)).page
+    page.get_by_label("Translation").fill("河" * 11_000)
+    page.get_by_label("Comment").fill("景" * 11_000)
+    annotator.saved()
+    answers = page.request.get(f"{annotator.base}/items/1").json()["answers"]
+    assert answers == {"comment": "景" * 11_000, "translation": "河" * 11_000}
+
+
+def test_a_long_save_is_not_refused_while_another_one_is_under_way(annotator: Annotator, open_study: OpenStudy) -> None:
+    page = annotator.begin(open_study(TEXT, "A second text.", questions=LONG_COMMENTS)).page
+    held: list[Route] = []
+
+    def hold_the_first(route: Route) -> None:
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+
+    page.route(ITEM, hold_the_first)
+    with page.expect_request(ITEM):
+        page.get_by_label("Comment").fill("景" * 14_000)
+    page.locator("#next").click()
+    expect(page.locator("#progress")).to_have_text("2 of 2")
+    with page.expect_response("**/items/2") as response:
+        page.get_by_label("Comment").fill("河" * 14_000)
+    assert response.value.ok
+    held[0].continue_()
+    annotator.saved()
+
+
+def test_a_page_of_the_network_in_place_of_an_answer_acknowledges_nothing(
+    annotator: Annotator, open_study: OpenStudy
+) -> None:
+    annotator.begin(open_study(TEXT))
+    is_signed_in = threading.Event()
+    annotator.page.route(
+        ITEM,
+        lambda route: (
+            route.continue_() if is_signed_in.is_set() else route.fulfill(body="<h1>Sign in to the hotel's Wi-Fi</h1>")
+        ),
+    )
+    annotator.mark("Hudson")
+    expect(save_state(annotator.page)).to_have_text("Offline, kept here")
+    is_signed_in.set()
+    assert annotator.stored() == [("Hudson", "incorrect")]
+
+
 def test_an_item_that_was_asked_for_while_its_save_was_on_its_way_shows_what_was_saved(
     annotator: Annotator, open_study: OpenStudy
 ) -> None:
@@ -298,6 +349,36 @@ def test_spans_of_a_text_that_is_not_shown_are_carried_along_untouched(
     annotator.saved()
     spans = annotator.page.request.get(address).json()["spans"]
     assert sorted(span["category"] for span in spans) == ["incorrect", "omission"]
+
+
+def test_undo_after_another_tabs_save_brings_back_spans_of_a_text_that_is_not_shown_too(
+    annotator: Annotator, open_study: OpenStudy
+) -> None:
+    categories = [{"name": "Incorrect"}, {"name": "Omission", "side": "source"}]
+    annotator.hear_nothing()
+    annotator.begin(
+        open_study(TEXT, categories=categories, source={"facts": "The hotel has a pool.", "text": "A pool."})
+    )
+    page, address = annotator.page, f"{annotator.base}/items/1"
+    omission = {"start": 14, "end": 20, "category": "omission", "text": "a pool", "side": "source", "field": "facts"}
+    assert page.request.put(address, data={"revision": 0, "status": "draft", "spans": [omission]}).ok
+    page.reload()
+    annotator.ready()
+    assert page.request.put(address, data={"revision": 1, "status": "draft", "spans": []}).ok
+    annotator.drag("Hudson")
+    expect(page.locator("#message")).to_contain_text("changed in another tab")
+
+    def categories_stored() -> list[str]:
+        annotator.saved()
+        return sorted(span["category"] for span in page.request.get(address).json()["spans"])
+
+    assert categories_stored() == []
+    page.keyboard.press("Control+z")
+    expect(annotator.rows).to_have_count(1)
+    assert categories_stored() == ["incorrect", "omission"]
+    page.keyboard.press("Control+Shift+z")
+    expect(annotator.rows).to_have_count(0)
+    assert categories_stored() == []
 
 
 def test_leaving_the_study_is_in_sight_and_takes_a_second_click(annotator: Annotator, open_study: OpenStudy) -> None:
