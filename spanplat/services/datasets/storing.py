@@ -222,21 +222,31 @@ def _examples(
 
 def seal_dataset(database: Database, slug: str) -> None:
     """Store a digest of a dataset's outputs, so that figures can name the data from which they were computed."""
+    while True:
+        with database.reading() as session:
+            before = session.scalars(select(Dataset.sha256).where(Dataset.slug == slug)).one()
+            digest = _digest(session, slug)
+        # If another digest was stored since, another import may have stored outputs that this one lacks: compute it again.
+        unchanged = update(Dataset).where(Dataset.slug == slug, Dataset.sha256 == before)
+        with database.transaction() as session:
+            if rows_changed(session.execute(unchanged.values(sha256=digest))):
+                return
+
+
+def _digest(session: Session, slug: str) -> str:
+    rows = session.execute(
+        select(Example.split, Example.key, System.slug, Output.text_sha256)
+        .join(Dataset, Dataset.id == Example.dataset_id)
+        .join(Output, Output.example_id == Example.id)
+        .join(System, System.id == Output.system_id)
+        .where(Dataset.slug == slug)
+        .order_by(Example.split, Example.key, System.slug)
+    )
     # With separators between names and between rows, so that "ab" + "c" and "a" + "bc" have different digests.
     digest = hashlib.sha256()
-    with database.reading() as session:
-        rows = session.execute(
-            select(Example.split, Example.key, System.slug, Output.text_sha256)
-            .join(Dataset, Dataset.id == Example.dataset_id)
-            .join(Output, Output.example_id == Example.id)
-            .join(System, System.id == Output.system_id)
-            .where(Dataset.slug == slug)
-            .order_by(Example.split, Example.key, System.slug)
-        )
-        for row in rows:
-            digest.update("\x1f".join(row).encode() + b"\x1e")
-    with database.transaction() as session:
-        session.execute(update(Dataset).where(Dataset.slug == slug).values(sha256=digest.hexdigest()))
+    for row in rows:
+        digest.update("\x1f".join(row).encode() + b"\x1e")
+    return digest.hexdigest()
 
 
 def _seal(database: Database, slug: str, stored: StoredData) -> None:
