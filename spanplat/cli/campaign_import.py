@@ -6,10 +6,11 @@ from pathlib import Path
 import click
 
 from spanplat.cli.database import open_database
+from spanplat.cli.definition_file import read_source
 from spanplat.cli.options import rename_option
 from spanplat.cli.output import json_option, note, print_json, print_table, progress_bar
 from spanplat.schemas.definition import CampaignDefinition
-from spanplat.schemas.definition_file import read_definition
+from spanplat.schemas.definition_file import validate_definition
 from spanplat.services.campaigns.import_formats import IMPORT_FORMATS
 from spanplat.services.campaigns.import_records import ImportReport
 from spanplat.services.campaigns.importing import import_campaign
@@ -85,7 +86,7 @@ def import_(
 def _read_definition(file: Path | None, slug: str) -> CampaignDefinition | None:
     if file is None:
         return None
-    definition = read_definition(file.read_text(encoding="utf-8"), name=str(file))
+    definition = validate_definition(read_source(file))
     # Nobody annotates an imported campaign here, whatever kind it had where it was made.
     return definition.model_copy(update={"slug": slug, "kind": "external"})
 

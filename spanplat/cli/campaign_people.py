@@ -6,11 +6,12 @@ from pathlib import Path
 import click
 
 from spanplat.cli.database import open_database
+from spanplat.cli.definition_file import read_source
 from spanplat.cli.output import json_option, note, print_json, print_table
 from spanplat.errors import Conflict
 from spanplat.platforms.rules import Finding, lint
 from spanplat.schemas.definition import CampaignDefinition
-from spanplat.schemas.definition_file import read_definition
+from spanplat.schemas.definition_file import validate_definition
 from spanplat.services.campaigns.definitions import definition_of
 from spanplat.services.campaigns.lifecycle import find_campaign
 from spanplat.services.crowd.pay import bonus_file, list_people, pay_figures, pay_file
@@ -25,7 +26,7 @@ OWNER_ONLY = 0o600
 def lint_(campaign: str, as_json: bool) -> None:
     """Check a CAMPAIGN (a slug, or a definition file) against the platform's rules."""
     if Path(campaign).is_file():  # a file wins over a slug of the same name; slugs have no dots, so that is rare
-        definition = read_definition(Path(campaign).read_text("utf-8"), name=campaign)
+        definition = validate_definition(read_source(Path(campaign)))
     else:
         with open_database() as database, database.reading() as session:
             definition = definition_of(find_campaign(session, campaign))
@@ -113,9 +114,12 @@ def pay(slug: str, *, output: Path, bonuses: bool, approvals: bool, rejections: 
     write = bonus_file if bonuses else approvals_file if approvals else rejections_file if rejections else pay_file
     with open_database() as database, database.reading() as session:
         content = write(session, find_campaign(session, slug))
-    # Both before the first byte is written: `touch` sets the mode of a new file only.
-    output.touch(mode=OWNER_ONLY)
-    output.chmod(OWNER_ONLY)
-    output.write_text(content, encoding="utf-8")
+    try:
+        # Both before the first byte is written: `touch` sets the mode of a new file only.
+        output.touch(mode=OWNER_ONLY)
+        output.chmod(OWNER_ONLY)
+        output.write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise click.ClickException(f"cannot write {output} ({error.strerror})") from error
     lines = len(content.splitlines())
     click.echo(f"Wrote {lines} lines to {output}. It names people by their platform ids: do not publish it.")

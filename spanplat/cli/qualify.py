@@ -122,7 +122,12 @@ def show(slug: str, as_json: bool) -> None:
 @click.option("--file", type=click.File(encoding="utf-8"), help="A file with one id a line; - reads from the pipe.")
 def add(slug: str, *, ids: tuple[str, ...], source: str, file: TextIO | None) -> None:
     """Add people to the pool SLUG by their IDS on the platform, also people who never took part."""
-    wanted = [*ids, *(file.read().splitlines() if file is not None else ())]
+    try:
+        wanted = [*ids, *(file.read().splitlines() if file is not None else ())]
+    except UnicodeDecodeError as error:
+        raise click.ClickException(
+            f"the file of ids is not UTF-8 text (byte {error.start}); save it as UTF-8"
+        ) from error
     with open_database() as database, database.transaction() as session:
         fresh = add_people(session, slug, source, wanted, datetime.now(UTC))
     click.echo(f"{fresh} people were added to {slug}.")

@@ -10,7 +10,6 @@ can be null.
 import csv
 import io
 import json
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from pydantic import ValidationError
 from spanplat.errors import InvalidInput
 from spanplat.formats.json_lines import decode_json, read_json_lines
 from spanplat.formats.problem import Problem
+from spanplat.formats.rows import lift_cell_limit
 from spanplat.formats.spreadsheets import needs_apostrophe
 from spanplat.schemas.record import AnnotationRecord, SpanRecord
 
@@ -77,7 +77,7 @@ def read_csv(path: Path) -> Iterator[AnnotationRecord | Problem]:
     InvalidInput
         The file is not UTF-8, or its header has a missing, duplicate or unknown column.
     """
-    csv.field_size_limit(sys.maxsize)  # texts may be longer than the 128 KB that the csv module allows by default
+    lift_cell_limit()
     with path.open(encoding="utf-8-sig", newline="") as lines:
         # Without `strict`, a file that is cut off within a cell would look complete.
         rows = csv.reader(lines, strict=True)

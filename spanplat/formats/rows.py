@@ -1,7 +1,6 @@
 """Rows of a table, and readers of them from JSON lines, JSON lists, and CSV with commas, semicolons or tabs."""
 
 import csv
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -14,8 +13,8 @@ from spanplat.formats.problem import Problem
 MOST_CELL = 5_000_000
 """Characters of a cell: about the length of the longest novels."""
 MOST_COLUMNS = 1_000
-_MOST_LINE = 16 * 1024**2
-"""Characters of a line of CSV."""
+_MOST_ROW = 16 * 1024**2
+"""Characters of a row of CSV, over all its lines."""
 _START = 1024**2
 """Bytes at the start that are searched for a NUL character."""
 
@@ -91,23 +90,22 @@ def read_csv_rows(path: Path) -> Iterator[Row | Problem]:
     Raises
     ------
     InvalidInput
-        The file is not UTF-8, names a column twice, or has too many columns.
+        The file is not UTF-8, names a column twice, or has too many columns or too long a name of a column.
     """
-    # The limit belongs to the whole process, and another thread may change it: `read_rows` measures each cell again.
-    csv.field_size_limit(MOST_CELL)
+    lift_cell_limit()
     with path.open(encoding="utf-8-sig", newline="") as file:
         start = 1
         header: list[str] = []
         delimiter, lines = ",", _Lines(file)
         try:
             # The delimiter is the candidate that occurs most often in the header.
-            delimiter = max(",;\t", key=file.readline(_MOST_LINE).count)
+            delimiter = max(",;\t", key=file.readline(_MOST_ROW).count)
             file.seek(0)
             rows = csv.reader(lines, delimiter=delimiter, strict=True)
             header = next(rows, [])
             _require_columns(path, header)
             start = rows.line_num + 1
-            lines.of_row.clear()
+            lines.begin_row()
             for row in rows:  # a blank line gives an empty row
                 if row and len(row) != len(header):
                     reason = f"has {len(row)} cells where the header has {len(header)}"
@@ -115,10 +113,10 @@ def read_csv_rows(path: Path) -> Iterator[Row | Problem]:
                 elif row:
                     yield Row(start, dict(zip(header, row, strict=True)))
                 start = rows.line_num + 1
-                lines.of_row.clear()
+                lines.begin_row()
         except UnicodeDecodeError as error:
             raise InvalidInput(f"{path} is not UTF-8. Save it as UTF-8.") from error
-        except (csv.Error, _LongLine) as error:
+        except (csv.Error, _LongRow) as error:
             column = _large_cell(lines.of_row, delimiter, header)
             reason = f"is cut off or not CSV from here on: {error}"
             if column is not None:
@@ -126,25 +124,41 @@ def read_csv_rows(path: Path) -> Iterator[Row | Problem]:
             yield Problem(path, start, reason)
 
 
-class _LongLine(Exception):
-    """A line is too long to be read."""
+def lift_cell_limit() -> None:
+    """Let the csv module read cells of any length.
+
+    Its limit belongs to the whole process: if one reader lowered it, another thread could not read its long cells. So readers lift
+    the limit, and measure what they read.
+    """
+    csv.field_size_limit(2**31 - 1)  # the largest value on every system
+
+
+class _LongRow(Exception):
+    """A row is too long to be read."""
 
     def __str__(self) -> str:
-        return f"a line has more than {_MOST_LINE:,} characters"
+        return f"a row has more than {_MOST_ROW:,} characters"
 
 
 class _Lines:
-    """Iterator over the lines of a file, up to a maximum length; it keeps the lines of the present row for error messages."""
+    """Iterator over the lines of a file, with a limit for each row; it keeps the lines of the present row for error messages."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
+        self.begin_row()
+
+    def begin_row(self) -> None:
+        """Forget the lines of the last row, and count from here."""
         self.of_row: list[str] = []
+        self._left = _MOST_ROW
 
     def __iter__(self) -> Iterator[str]:
-        while line := self._file.readline(_MOST_LINE + 1):
+        # Without this limit, a quotation mark that is never closed would read the rest of the file into memory.
+        while line := self._file.readline(self._left + 1):
             self.of_row.append(line)
-            if len(line) > _MOST_LINE:
-                raise _LongLine
+            self._left -= len(line)
+            if self._left < 0:
+                raise _LongRow
             yield line
 
 
@@ -155,16 +169,13 @@ def _require_columns(path: Path, header: list[str]) -> None:
         raise InvalidInput(
             f"{path} has {len(header):,} columns; at most {MOST_COLUMNS:,} are accepted, so leave out what is not needed"
         )
+    if any(len(name) > MOST_CELL for name in header):
+        raise InvalidInput(f"{path}: the header names a column in more than {MOST_CELL:,} characters.")
 
 
 def _large_cell(lines: list[str], delimiter: str, header: list[str]) -> str | None:
     """Return the column of a row's cell that is too large; None if there is none."""
-    # The row is parsed again without a limit, because the error of the csv module does not name the column.
-    before = csv.field_size_limit(sys.maxsize)
-    try:
-        cells = next(csv.reader(lines, delimiter=delimiter), [])
-    finally:
-        csv.field_size_limit(before)
+    cells = next(csv.reader(lines, delimiter=delimiter), [])
     position = next((number for number, cell in enumerate(cells) if len(cell) > MOST_CELL), None)
     if position is None:
         return None

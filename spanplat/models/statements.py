@@ -20,6 +20,15 @@ def insert_absent(session: Session, table: type[Base], rows: Sequence[Mapping[st
     session.execute(_inserting_absent(table, session.get_bind().dialect.name), [dict(row) for row in rows])
 
 
+def insert_absent_ids(session: Session, table: type[Base], rows: Sequence[Mapping[str, Any]]) -> set[int]:
+    """Insert rows like `insert_absent`, and return the ids of the rows that were inserted."""
+    if not rows:
+        return set()
+    inserting = _inserting_absent(table, session.get_bind().dialect.name)
+    identifier = cast("Table", table.__table__).c.id
+    return set(session.scalars(inserting.returning(identifier), [dict(row) for row in rows]))
+
+
 def add_absent(session: Session, table: type[Row], row: Mapping[str, Any]) -> Row | None:
     """Insert a row and return it. If its unique keys exist, change nothing and return None."""
     added: Row | None = session.scalar(_adding_absent(table, session.get_bind().dialect.name), dict(row))

@@ -35,7 +35,8 @@ class GaugeSettings(Strict):
         """Return the number of a label, counted from 1 for the worst; None for an unknown label and for several labels."""
         bare = label.strip(" \t\n*_`\"'.[]()").casefold()
         names = [name.casefold() for name in self.labels]
-        for number, name in enumerate(names, start=1):
+        # The longest label first: "Good enough" also begins with the label "Good".
+        for number, name in sorted(enumerate(names, start=1), key=lambda numbered: -len(numbered[1])):
             if re.match(rf"{re.escape(name)}\b", bare):
                 others = "|".join(re.escape(other) for other in names if other != name)
                 # "Good, Excellent" and "Good to Excellent" name several labels, so neither is the answer.

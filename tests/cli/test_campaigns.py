@@ -72,6 +72,19 @@ def test_a_mistake_is_told_with_file_line_and_path(run: Run, definition: Path) -
 
 
 @pytest.mark.usefixtures("demo_loaded")
+@pytest.mark.parametrize(
+    "command",
+    ["create", "lint", "import campaign.jsonl --slug copy --format native --definition", "amend mine --note Why"],
+)
+def test_a_definition_that_is_not_utf_8_is_told(run: Run, definition: Path, command: str) -> None:
+    definition.with_name("campaign.jsonl").touch()
+    run("campaign", "create", definition)
+    definition.write_text(yaml_documents.dump(DEFINITION | {"title": "Größe"}), encoding="latin-1")
+    message = run("campaign", *command.split(), definition, status=1).stderr
+    assert f"{definition} is not UTF-8 text (byte " in message
+
+
+@pytest.mark.usefixtures("demo_loaded")
 def test_a_dataset_that_is_not_there_is_told_with_those_that_are(run: Run, definition: Path) -> None:
     definition.write_text(definition.read_text("utf-8").replace("dataset: demo", "dataset: demi"), encoding="utf-8")
     message = run("campaign", "create", definition, "--dry-run", status=1).stderr

@@ -78,6 +78,8 @@ def test_people_checks_and_pay_of_a_campaign_nobody_came_to(
     assert file.read_text("utf-8") == ""
     both = run("campaign", "pay", "crowd", "--approvals", "--bonuses", "--output", file, status=2)
     assert "one of --bonuses, --approvals and --rejections" in both.stderr
+    missing = run("campaign", "pay", "crowd", "--output", "no/pay.csv", status=1)
+    assert "cannot write no/pay.csv (No such file or directory)" in missing.stderr
 
 
 def test_a_campaign_is_extended_and_personal_links_are_made(run: Run, run_json: Callable[..., Any]) -> None:
@@ -131,3 +133,5 @@ def test_people_are_put_into_a_pool_by_their_ids(run: Run, run_json: Callable[..
     run("pool", "remove", "experts", members[0]["annotator"])
     assert run_json("pool", "list") == [{"pool": "experts", "members": 2}]
     assert "name at least one person" in run("pool", "add", "experts", status=1).stderr
+    ids.write_text("PID-é\n", encoding="latin-1")
+    assert "is not UTF-8 text (byte 4)" in run("pool", "add", "experts", "--file", ids, status=1).stderr

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from spanplat.errors import InvalidInput
 from spanplat.formats.native import CSV_COLUMNS, read_csv, read_jsonl, write_csv, write_jsonl
 from spanplat.formats.problem import Problem
+from spanplat.formats.rows import MOST_CELL, Row
+from spanplat.formats.table_formats import find_table_format, read_rows
 from spanplat.schemas.record import AnnotationRecord, CheckRecord, ItemRecord, SpanRecord
 
 # Whatever may be stored (no NUL, no lone surrogate), with a preference for what breaks CSV files.
@@ -84,6 +86,17 @@ def test_two_equal_annotations_stay_two(write: Write, read: Read) -> None:
 def test_a_text_of_a_megabyte_comes_back(write: Write, read: Read) -> None:
     long = [record(text="ü😀 \r\n,\"'" * 150_000)]
     assert there_and_back(long, write, read) == long
+
+
+def test_a_long_text_is_read_while_a_dataset_is_read(tmp_path: Path) -> None:
+    native, table = tmp_path / "native.csv", tmp_path / "table.csv"
+    written = [record(), record(), record(text="a" * (MOST_CELL + 1))]
+    native.write_text("".join(write_csv(written)), encoding="utf-8", newline="")
+    table.write_text("k,t\n1,a\n", encoding="utf-8")
+    records, rows = read_csv(native), read_rows(table, find_table_format("csv"))
+    assert next(records) == written[0]
+    assert next(rows) == Row(2, {"k": "1", "t": "a"})
+    assert [len(entry.text) for entry in records if isinstance(entry, AnnotationRecord)] == [7, MOST_CELL + 1]
 
 
 def test_an_annotation_without_spans_has_one_row_with_empty_span_columns(tmp_path: Path) -> None:

@@ -64,10 +64,20 @@ def test_a_csv_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
         list(read_rows(path, find_table_format("csv")))
 
 
-def test_a_header_with_a_column_twice_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("t,t", "names a column twice"),
+        (f"{'t' * (MOST_CELL + 1)},u", "names a column in more than 5,000,000 characters"),
+    ],
+    ids=["twice", "too-long"],
+)
+def test_a_header_with_a_column_twice_or_a_name_without_end_is_refused(
+    tmp_path: Path, header: str, message: str
+) -> None:
     path = tmp_path / "a.csv"
-    path.write_text("t,t\na,b\n")
-    with pytest.raises(InvalidInput, match="names a column twice"):
+    path.write_text(f"{header}\na,b\n")
+    with pytest.raises(InvalidInput, match=message):
         list(read_rows(path, find_table_format("csv")))
 
 
@@ -103,13 +113,14 @@ def test_an_entry_that_is_no_row_is_a_problem_at_its_position(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("large", "reason"),
     [
-        ("x" * (MOST_CELL + 1), "has more than 5,000,000 characters in 'text', which is too long"),
+        ("x" * (MOST_CELL + 1), "has 5,000,001 characters in 'text'; at most 5,000,000 are accepted"),
         ("x" * 100_000_000, "has more than 5,000,000 characters in 'text', which is too long"),
-        ('"' + ("x" * 999 + "\n") * 6_000 + '"', "has more than 5,000,000 characters in 'text', which is too long"),
+        ('"' + ("x" * 999 + "\n") * 6_000 + '"', "has 6,000,000 characters in 'text'; at most 5,000,000 are accepted"),
+        ('"' + ("x" * 999 + "\n") * 20_000, "has more than 5,000,000 characters in 'text', which is too long"),
         ('"', "is cut off or not CSV from here on"),
-        ("x," * 10_000_000, "is cut off or not CSV from here on: a line has more than 16,777,216 characters"),
+        ("x," * 10_000_000, "is cut off or not CSV from here on: a row has more than 16,777,216 characters"),
     ],
-    ids=["one-more", "100-MB", "of-many-lines", "cut-off", "many-cells"],
+    ids=["one-more", "100-MB", "of-many-lines", "20-MB-of-lines", "cut-off", "many-cells"],
 )
 def test_a_csv_cell_without_end_is_named_by_row_and_column(tmp_path: Path, large: str, reason: str) -> None:
     path = tmp_path / "a.csv"
@@ -121,9 +132,9 @@ def test_a_csv_cell_without_end_is_named_by_row_and_column(tmp_path: Path, large
     assert len(problem.raw) < 1000
 
 
-def test_the_largest_cell_is_taken(tmp_path: Path) -> None:
+def test_the_largest_cell_is_taken_and_only_the_row_with_a_larger_one_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
-    path.write_text(f"id,text\n1,{'x' * MOST_CELL}\n2,b\n")
+    path.write_text(f"id,text\n1,{'x' * MOST_CELL}\n2,{'x' * (MOST_CELL + 1)}\n3,b\n")
     assert [len(row.cells["text"]) for row in read_rows(path, find_table_format("csv")) if isinstance(row, Row)] == [
         MOST_CELL,
         1,

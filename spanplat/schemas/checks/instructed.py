@@ -14,6 +14,7 @@ class InstructedCheck(Check):
     type: Literal["instructed"]
     question: str
     answer: str | int | bool | list[str]
+    """A list names all options to choose, in any order."""
 
     @property
     def asked_question(self) -> str:
@@ -23,4 +24,7 @@ class InstructedCheck(Check):
     def score(self, work: CheckedWork) -> Verdict:
         """Tell whether the answer is the one that was asked for."""
         answer = work.answers.get(self.question)
+        # Chosen options have no order: the page sends them as it lists them, and a model as it likes.
+        if isinstance(answer, list) and isinstance(self.answer, list):
+            return Verdict(set(answer) == set(self.answer), {"answer": answer})
         return Verdict(answer == self.answer, {"answer": answer})

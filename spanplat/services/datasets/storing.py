@@ -1,7 +1,7 @@
 """Storing examples and outputs, and loading outputs by the names that files use."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from spanplat.db import Database
 from spanplat.models import Dataset, Example, Output, SourceText, System
-from spanplat.models.statements import insert_absent
+from spanplat.models.statements import insert_absent, insert_absent_ids, rows_changed
 from spanplat.schemas.dataset import ExampleRecord, OutputRecord
 from spanplat.schemas.slug import slugify
 from spanplat.services.accounts import log_event
@@ -135,34 +135,39 @@ def _store_chunk(
     # All inserts leave existing rows as they are: two imports may store the same names at the same time.
     insert_absent(session, Dataset, [{"slug": slug, "name": slug}])
     dataset_id = session.scalars(select(Dataset.id).where(Dataset.slug == slug)).one()
-    keys = {(record.split, record.key) for record, _ in records}
+    keys = dict.fromkeys((record.split, record.key) for record, _ in records)
     known = _examples(session, dataset_id, keys)
-    sources = {(r.split, r.key): (r.source, p[1]) for r, p in records if isinstance(r, ExampleRecord)}
-    fresh = [key for key in dict.fromkeys((record.split, record.key) for record, _ in records) if key not in known]
-    insert_absent(
+    # The first source of an example stays, and with it its texts.
+    sources: dict[tuple[str, str], tuple[Any, list[tuple[str, str]], str]] = {}
+    for record, prepared in records:
+        if isinstance(record, ExampleRecord) and record.source is not None:
+            sources.setdefault((record.split, record.key), (record.source, *prepared))
+    added = insert_absent_ids(
         session,
         Example,
         [
             {"dataset_id": dataset_id, "split": split, "key": key, "source": source, "source_plain": plain}
-            for split, key in fresh
-            for source, plain in [sources.get((split, key), (None, ""))]
+            for split, key in keys
+            if (split, key) not in known
+            for source, _, plain in [sources.get((split, key), (None, [], ""))]
         ],
     )
-    stored.examples += len(fresh)
+    stored.examples += len(added)
     # Read again for the ids, also of examples that another import has inserted since.
     known = _examples(session, dataset_id, keys)
     texts = []
-    for record, prepared in records:
-        example_id, has_source = known[record.split, record.key]
-        if not isinstance(record, ExampleRecord):
+    for names, (source, fields, plain) in sources.items():
+        example_id, has_source = known[names]
+        if has_source and example_id not in added:
             continue
-        # An output may come before its example, and then creates the example without a source.
-        if not has_source and record.source is not None:
-            values = {"source": record.source, "source_plain": prepared[1]}
-            session.execute(update(Example).where(Example.id == example_id).values(**values))
+        if not has_source:
+            # An output may come before its example, and then creates the example without a source.
+            without = update(Example).where(Example.id == example_id, Example.source.is_(None))
+            if not rows_changed(session.execute(without.values(source=source, source_plain=plain))):
+                continue  # another import has added its source since
         texts += [
             {"example_id": example_id, "field": name, "text": text, "text_sha256": sha256_of(text)}
-            for name, text in prepared[0]
+            for name, text in fields
         ]
     insert_absent(session, SourceText, texts)
     _store_outputs(session, slug, [(r, *p) for r, p in records if isinstance(r, OutputRecord)], known, stored)
@@ -202,7 +207,9 @@ def _store_outputs(
     stored.outputs += len(rows)
 
 
-def _examples(session: Session, dataset_id: int, keys: set[tuple[str, str]]) -> dict[tuple[str, str], tuple[int, bool]]:
+def _examples(
+    session: Session, dataset_id: int, keys: Collection[tuple[str, str]]
+) -> dict[tuple[str, str], tuple[int, bool]]:
     rows = session.execute(
         select(Example.split, Example.key, Example.id, Example.source.is_not(None)).where(
             Example.dataset_id == dataset_id,
@@ -215,21 +222,31 @@ def _examples(session: Session, dataset_id: int, keys: set[tuple[str, str]]) -> 
 
 def seal_dataset(database: Database, slug: str) -> None:
     """Store a digest of a dataset's outputs, so that figures can name the data from which they were computed."""
+    while True:
+        with database.reading() as session:
+            before = session.scalars(select(Dataset.sha256).where(Dataset.slug == slug)).one()
+            digest = _digest(session, slug)
+        # If another digest was stored since, another import may have stored outputs that this one lacks: compute it again.
+        unchanged = update(Dataset).where(Dataset.slug == slug, Dataset.sha256 == before)
+        with database.transaction() as session:
+            if rows_changed(session.execute(unchanged.values(sha256=digest))):
+                return
+
+
+def _digest(session: Session, slug: str) -> str:
+    rows = session.execute(
+        select(Example.split, Example.key, System.slug, Output.text_sha256)
+        .join(Dataset, Dataset.id == Example.dataset_id)
+        .join(Output, Output.example_id == Example.id)
+        .join(System, System.id == Output.system_id)
+        .where(Dataset.slug == slug)
+        .order_by(Example.split, Example.key, System.slug)
+    )
     # With separators between names and between rows, so that "ab" + "c" and "a" + "bc" have different digests.
     digest = hashlib.sha256()
-    with database.reading() as session:
-        rows = session.execute(
-            select(Example.split, Example.key, System.slug, Output.text_sha256)
-            .join(Dataset, Dataset.id == Example.dataset_id)
-            .join(Output, Output.example_id == Example.id)
-            .join(System, System.id == Output.system_id)
-            .where(Dataset.slug == slug)
-            .order_by(Example.split, Example.key, System.slug)
-        )
-        for row in rows:
-            digest.update("\x1f".join(row).encode() + b"\x1e")
-    with database.transaction() as session:
-        session.execute(update(Dataset).where(Dataset.slug == slug).values(sha256=digest.hexdigest()))
+    for row in rows:
+        digest.update("\x1f".join(row).encode() + b"\x1e")
+    return digest.hexdigest()
 
 
 def _seal(database: Database, slug: str, stored: StoredData) -> None:

@@ -142,6 +142,25 @@ def test_questions_and_times_are_checked_on_every_item(define: Define) -> None:
 
 
 @pytest.mark.parametrize(
+    ("ticked", "passed"),
+    [
+        (["red", "blue"], True),
+        (["blue", "red"], True),
+        (["blue"], False),
+        (["red", "green", "blue"], False),
+        (None, False),
+    ],
+)
+def test_boxes_to_tick_have_no_order(define: Define, ticked: list[str] | None, passed: bool) -> None:
+    options = ["Red", "Green", "Blue"]
+    question = {"key": "read", "type": "choices", "label": "Tick blue and red to show that you read this"}
+    check = {"name": "obeys", "type": "instructed", "question": "read", "answer": ["blue", "red"]}
+    definition = define(checks=[check], questions=[question | {"options": options}])
+    item = AnsweredItem(None, "A text.", [], {} if ticked is None else {"read": ticked}, None)
+    assert [outcome.passed for outcome in score_item(definition, item)] == [passed]
+
+
+@pytest.mark.parametrize(
     ("claimed", "believed"),
     [(4.0, 4.0), (30.0, 8.0), (None, 8.0)],
 )
