@@ -142,3 +142,8 @@ def test_annotators_of_a_campaign_without_categories_have_undefined_figures_with
     assert "outputs compared: 36" in compared.stdout
     assert "pearson.micro is undefined: one side has the same number of spans everywhere" in compared.stderr
     assert "gamma.hard.mean is undefined: no output has spans of two annotators" in compared.stderr
+
+
+def test_undefined_agreement_among_the_annotators_is_a_dash(run: Run, ratings: str) -> None:
+    compared = run("agreement", ratings, "demo-sample-a", "--empty", "skip")
+    assert "annotators of ratings among themselves: F1 hard –, soft – on 36 outputs" in compared.stderr
