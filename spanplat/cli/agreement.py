@@ -7,7 +7,7 @@ import click
 
 from spanplat.cli.database import open_database
 from spanplat.cli.options import filter_options, filters_of
-from spanplat.cli.output import json_option, note, print_json, print_table, progress_bar
+from spanplat.cli.output import format_cell, json_option, note, print_json, print_table, progress_bar
 from spanplat.services.agreement.cautions import Cautions, find_cautions
 from spanplat.services.agreement.comparison import AgreementOptions, compute_agreement
 from spanplat.services.agreement.report import AgreementReport
@@ -148,9 +148,9 @@ def _show_pairwise(report: AgreementReport) -> None:
     )
 
     if ceiling:
+        hard, soft = (format_cell(scores.micro.f1) for scores in (ceiling.char.hard, ceiling.char.soft))
         note(
-            f"annotators of {report.reference.campaign} among themselves: F1 hard {ceiling.char.hard.micro.f1:.3f}, "
-            f"soft {ceiling.char.soft.micro.f1:.3f} on {ceiling.outputs} outputs"
+            f"annotators of {report.reference.campaign} among themselves: F1 hard {hard}, soft {soft} on {ceiling.outputs} outputs"
         )
 
 

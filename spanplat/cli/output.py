@@ -20,7 +20,7 @@ def print_json(document: Any) -> None:
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print rows under a header; columns of numbers are right-aligned."""
-    cells = [[_cell(value) for value in row] for row in rows]
+    cells = [[format_cell(value) for value in row] for row in rows]
     widths = [max(len(line[column]) for line in [list(header), *cells]) for column in range(len(header))]
     numeric = [
         bool(rows) and all(isinstance(row[column], (int, float)) or row[column] is None for row in rows)
@@ -59,7 +59,8 @@ def progress_bar(label: str, details: Callable[[], str] = str) -> Iterator[OnPro
         yield show
 
 
-def _cell(value: object) -> str:
+def format_cell(value: object) -> str:
+    """Return a value as tables show it: a dash for None, three digits after the point."""
     if value is None:
         return "–"
     if isinstance(value, bool):

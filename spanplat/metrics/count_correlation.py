@@ -10,7 +10,9 @@ from spanplat.metrics.spans import Comparison, FloatArray, SpanSet
 def category_counts(spans: SpanSet, n_categories: int) -> FloatArray:
     """Count the spans per output and category, shape (n, categories)."""
     cells = spans.output * n_categories + spans.category
-    return np.bincount(cells, minlength=spans.n_outputs * n_categories).reshape(-1, n_categories).astype(np.float64)
+    counts = np.bincount(cells, minlength=spans.n_outputs * n_categories)
+    # Not -1 for the outputs: without categories NumPy could not tell their number.
+    return counts.reshape(spans.n_outputs, n_categories).astype(np.float64)
 
 
 def pearson(left: FloatArray, right: FloatArray) -> float | None:

@@ -1,5 +1,6 @@
 """Comparisons of several campaigns from the command line give the numbers of the pages."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from flask.testing import FlaskClient
 
 from spanplat.db import Database
 from spanplat.models import Role
+from spanplat.schemas import yaml_documents
 from spanplat.services.accounts.users import add_user
 from spanplat.settings import Settings
 from spanplat.web.accounts.sign_in import StaffMember
@@ -106,3 +108,42 @@ def test_what_cannot_be_compared_says_why(run: Run, command: tuple[str, ...], pr
 
 def test_an_unknown_measure_is_wrong_usage(run: Run) -> None:
     assert "char.hard" in run("leaderboard", "a", "b", "--measure", "nonsense", status=2).stderr
+
+
+RATINGS = {
+    "slug": "ratings",
+    "title": "Ratings",
+    "kind": "external",
+    "questions": [{"key": "overall", "type": "likert", "label": "How good is it?", "points": 5}],
+}
+
+
+@pytest.fixture
+def ratings(run: Run, tmp_path: Path) -> str:
+    """Slug of a campaign with answers of two annotators and without categories."""
+    exported, file, definition = (tmp_path / name for name in ("a.jsonl", "ratings.jsonl", "ratings.yaml"))
+    run("export", "demo-sample-a", "--format", "jsonl", "--output", exported)
+    work = [json.loads(line) for line in exported.read_text("utf-8").splitlines()]
+    records = [
+        {**record, "annotator": name, "group": group, "spans": []}
+        for group, name in (("0", "ann"), ("1", "ben"))
+        for record in work
+    ]
+    file.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    definition.write_text(yaml_documents.dump(RATINGS), encoding="utf-8")
+    run("campaign", "import", file, "--slug", "ratings", "--format", "native", "--definition", definition)
+    return "ratings"
+
+
+def test_annotators_of_a_campaign_without_categories_have_undefined_figures_with_a_reason(
+    run: Run, ratings: str
+) -> None:
+    compared = run("agreement", ratings, ratings, "--ref-rule", "pairs", "--hyp-rule", "pairs")
+    assert "outputs compared: 36" in compared.stdout
+    assert "pearson.micro is undefined: one side has the same number of spans everywhere" in compared.stderr
+    assert "gamma.hard.mean is undefined: no output has spans of two annotators" in compared.stderr
+
+
+def test_undefined_agreement_among_the_annotators_is_a_dash(run: Run, ratings: str) -> None:
+    compared = run("agreement", ratings, "demo-sample-a", "--empty", "skip")
+    assert "annotators of ratings among themselves: F1 hard –, soft – on 36 outputs" in compared.stderr

@@ -150,3 +150,14 @@ def test_no_annotators_at_all_is_undefined() -> None:
 
     assert (report["outputs"], report["gamma"]["soft"]["mean"]) == (0, None)
     assert report["undefined"]["gamma.soft.mean"]
+
+
+def test_sides_without_spans_and_categories_have_figures_or_reasons() -> None:
+    nothing = Comparison.of([[], [], []], [[], [], []])
+    assert nothing.categories == ()
+
+    report = agreement_report(nothing, n_bootstrap=10)
+
+    assert report["s_empty"]["mean"] == 1.0
+    assert report["pearson"] == {"micro": None, "macro": None, "totals": None, "per_category": {}}
+    assert {"pearson.micro", "pearson.macro", "pearson.totals", "gamma.hard.mean"} <= set(report["undefined"])

@@ -16,7 +16,6 @@ from spanplat.metrics import Comparison
 from spanplat.metrics.gamma_options import GammaOptions
 from spanplat.metrics.joint_report import gamma_report
 from spanplat.metrics.report import StagedReport
-from spanplat.models.revisions import data_revision
 from spanplat.services.agreement.report import AgreementReport
 from spanplat.services.agreement.report_means import mean_of_reports
 from spanplat.services.agreement.sides import (
@@ -34,6 +33,7 @@ from spanplat.services.agreement.sides import (
     load_side,
     outputs_of,
     restrict,
+    third_revision,
 )
 from spanplat.services.background import (
     Computation,
@@ -119,7 +119,7 @@ def make_request(
         [find_campaign(session, reference), find_campaign(session, hypothesis)],
         options,
         # The campaign of `shared_with` is neither reference nor hypothesis, so their revisions do not cover its data.
-        extra=third_revision(session, options),
+        extra=third_revision(session, options.filters),
         shown=(
             f"rules:{options.reference_rule},{options.hypothesis_rule}",
             f"matching:{options.matching}",
@@ -130,12 +130,6 @@ def make_request(
             f"offsets:{options.offsets}",
         ),
     )
-
-
-def third_revision(session: Session, options: AgreementOptions) -> str:
-    """Return the data revision of the campaign that the filter ``shared_with`` names, or an empty string."""
-    slug = options.filters.shared_with
-    return data_revision(session, find_campaign(session, slug)) if slug else ""
 
 
 def load_sides(session: Session, request: SignedRequest[AgreementOptions]) -> tuple[tuple[Side, Side], dict[str, str]]:

@@ -9,9 +9,9 @@ from sqlalchemy.orm import Session
 
 from spanplat.db import Database
 from spanplat.models import Campaign, Completion
-from spanplat.services.agreement.comparison import AgreementOptions, third_revision
+from spanplat.services.agreement.comparison import AgreementOptions
 from spanplat.services.agreement.disagreement import Disagreements, find_disagreements
-from spanplat.services.agreement.sides import count_spans
+from spanplat.services.agreement.sides import count_spans, third_revision
 from spanplat.services.agreement.statistics import CampaignStatistics, campaign_statistics
 from spanplat.services.background import WHOLE, Report, ResultKind, SignedRequest, WholeComputation, compute, sign
 from spanplat.services.campaigns import find_campaign
@@ -123,7 +123,7 @@ def _request(session: Session, campaigns: Sequence[str], options: AgreementOptio
         found,
         options,
         shown=[rules],
-        extra=f"{_calls(session, found)}|{third_revision(session, options)}",
+        extra=f"{_calls(session, found)}|{third_revision(session, options.filters)}",
     )
 
 

@@ -13,9 +13,9 @@ from spanplat.metrics import Comparison, Result, SpanSet, char, partial, partial
 from spanplat.metrics.sentinels import imprecise, low_recall, remove_one
 from spanplat.metrics.spans import IntArray
 from spanplat.models import Output
-from spanplat.services.agreement.comparison import AgreementOptions, third_revision
+from spanplat.services.agreement.comparison import AgreementOptions
 from spanplat.services.agreement.disagreement import Disagreements, find_disagreements
-from spanplat.services.agreement.sides import Work, count_spans
+from spanplat.services.agreement.sides import Work, count_spans, third_revision
 from spanplat.services.background import (
     WHOLE,
     OnProgress,
@@ -136,7 +136,7 @@ def _request(session: Session, campaigns: Sequence[str], options: AgreementOptio
         found,
         options,
         shown=[rules, f"seed:{options.seed}"],
-        extra=third_revision(session, options),
+        extra=third_revision(session, options.filters),
     )
 
 

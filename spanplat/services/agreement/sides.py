@@ -28,8 +28,8 @@ from spanplat.models import (
     Span,
     System,
 )
-from spanplat.models.revisions import counted
-from spanplat.services.campaigns import definition_of
+from spanplat.models.revisions import counted, data_revision
+from spanplat.services.campaigns import definition_of, find_campaign
 
 WorkQuery = Select[int, int, int, int, str, str, str, float | None]
 
@@ -206,6 +206,11 @@ def load_side(
         side=table[5],
     )
     return Side(campaign.slug, tuple(works), spans)
+
+
+def third_revision(session: Session, filters: Filters) -> str:
+    """Return the data revision of the campaign that the filter ``shared_with`` names, or an empty string."""
+    return data_revision(session, find_campaign(session, filters.shared_with)) if filters.shared_with else ""
 
 
 def count_spans(session: Session, campaigns: Sequence[Campaign]) -> int:

@@ -16,7 +16,7 @@ from spanplat.metrics.statistics import CategoryStatistics, Statistics
 from spanplat.models import COUNTED, Annotation, Assignment, AssignmentStatus, Campaign, Completion
 from spanplat.models.revisions import data_revision
 from spanplat.platforms.rules import read_money
-from spanplat.services.agreement.sides import Filters, Rule, categories_of, load_side
+from spanplat.services.agreement.sides import Filters, Rule, categories_of, load_side, third_revision
 from spanplat.services.campaigns import definition_of, find_campaign
 
 CACHED_RESULTS = 32
@@ -68,8 +68,8 @@ class _Described(NamedTuple):
     seconds: Times
 
 
-_cache: DatabaseCache[tuple[str, str, tuple[Rule, Filters]], _Described] = DatabaseCache(CACHED_RESULTS)
-"""Recent statistics, by campaign, data revision and options."""
+_cache: DatabaseCache[tuple[str, str, str, tuple[Rule, Filters]], _Described] = DatabaseCache(CACHED_RESULTS)
+"""Recent statistics, by campaign, the data revisions of it and of the campaign in ``shared_with``, and options."""
 
 
 def campaign_statistics(
@@ -103,9 +103,9 @@ def campaign_statistics(
     if chosen.name in ("pairs", "all"):
         raise InvalidInput(f"statistics describe one side: use the rule each, first or group=K, not {rule}")
     campaign = find_campaign(session, slug)
-    options = chosen, filters or Filters()
-    key = slug, data_revision(session, campaign), options
-    found = _cache.find(session, key, lambda: _describe(session, campaign, *options))
+    counted = filters or Filters()
+    key = slug, data_revision(session, campaign), third_revision(session, counted), (chosen, counted)
+    found = _cache.find(session, key, lambda: _describe(session, campaign, chosen, counted))
     return CampaignStatistics(
         annotators=found.annotators,
         annotations=found.statistics.annotations,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from spanplat.db import Database
 from spanplat.models import Annotation, Assignment, AssignmentStatus, BatchItem, Campaign, Completion
@@ -49,3 +49,19 @@ def test_the_price_of_1000_outputs_is_that_of_the_whole_campaign_whatever_is_loo
         one = campaign_statistics(session, "study", rule="first", filters=Filters(systems=("alder",)))
         assert one.annotations < campaign_statistics(session, "study").annotations
     assert one.cost.per_1000_outputs == 250
+
+
+def test_statistics_of_shared_outputs_follow_the_other_campaign(
+    database: Database, imported: Callable[..., str]
+) -> None:
+    imported("people", ann=dict.fromkeys(range(6), ()))
+    imported("model", one=dict.fromkeys(range(4), ()))
+    shared = Filters(shared_with="model")
+    with database.reading() as session:
+        before = campaign_statistics(session, "people", filters=shared).annotations
+    with database.transaction() as session:
+        newest = select(Annotation.id).order_by(Annotation.id.desc()).limit(1).scalar_subquery()
+        session.execute(update(Annotation).where(Annotation.id == newest).values(status="draft"))
+    with database.reading() as session:
+        after = campaign_statistics(session, "people", filters=shared).annotations
+    assert (before, after) == (4, 3)

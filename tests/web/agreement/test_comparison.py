@@ -1,6 +1,7 @@
 """The agreement page of any two campaigns, with an explanation of each figure."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,9 +9,13 @@ from flask import Flask
 from sqlalchemy import select, update
 
 from spanplat.db import Database
+from spanplat.formats.native import write_jsonl
 from spanplat.models import Annotation, Assignment, Batch, Campaign, Category
+from spanplat.schemas.definition import CampaignDefinition
 from spanplat.services.agreement.comparison import AgreementOptions, compute_agreement
 from spanplat.services.agreement.report import AgreementReport
+from spanplat.services.campaigns.exports import export_records
+from spanplat.services.campaigns.importing import import_campaign
 from spanplat.services.campaigns.lifecycle import find_campaign
 from spanplat.web.agreement.agreement_view import AgreementView
 
@@ -117,6 +122,35 @@ def test_exchanging_the_sides_exchanges_their_rules(viewer: Any) -> None:
     assert (
         'href="/admin/agreement?reference=demo-sample-b&amp;hypothesis=demo-sample-a&amp;hypothesis_rule=each"' in text
     )
+
+
+def test_annotators_of_a_campaign_without_categories_have_undefined_figures_with_a_reason(
+    viewer: Any, demo: Database, tmp_path: Path
+) -> None:
+    import_without_categories(demo, tmp_path)
+    query = "reference=ratings&hypothesis=ratings&rule=pairs&hypothesis_rule=pairs"
+    viewer.get(f"/admin/agreement?{query}")
+    assert viewer.post(f"/admin/computed/agreement?{query}").status_code == 303
+    text = viewer.get(f"/admin/agreement?{query}").text
+    assert "36 outputs compared" in text
+    assert "one side has the same number of spans everywhere" in text
+
+
+def import_without_categories(database: Database, folder: Path) -> None:
+    """Import a campaign ``ratings`` with answers of two annotators and without categories."""
+    with database.reading() as session:
+        work = list(export_records(session, "demo-sample-a"))
+    records = [
+        record.model_copy(update={"campaign": "ratings", "annotator": name, "group": group, "spans": []})
+        for group, name in (("0", "ann"), ("1", "ben"))
+        for record in work
+    ]
+    path = folder / "ratings.jsonl"
+    path.write_text("".join(write_jsonl(records)), encoding="utf-8")
+    question = {"key": "overall", "type": "likert", "label": "How good is it?", "points": 5}
+    content = {"slug": "ratings", "title": "Ratings", "kind": "external", "questions": [question]}
+    definition = CampaignDefinition.model_validate(content)
+    import_campaign(database, path, slug="ratings", format="native", definition=definition)
 
 
 def test_campaigns_without_a_common_output_are_told_what_to_do(viewer: Any) -> None:
