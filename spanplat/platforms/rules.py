@@ -58,8 +58,9 @@ RECOMMENDED_HOURLY = {"£": 9.0, "$": 12.0}
 """Recommended pay per hour by currency (source: `PAY`)."""
 _MONEY = re.compile(
     r"""
-    (?P<currency>[£$€])\s*
-    (?P<whole>[1-9]\d{0,2}(?P<sign>[.,])\d{3}(?:(?P=sign)\d{3})*(?!\d)|\d+)
+    (?P<currency>[£$]|(?P<euro>€))\s*
+    # Groups of thousands: with commas, and amounts in euros with points too. $1.125 is little more than a dollar.
+    (?P<whole>[1-9]\d{0,2}(?P<sign>,|(?(euro)\.|(?!)))\d{3}(?:(?P=sign)\d{3})*(?!\d)|\d+)
     (?:[.,](?P<decimals>\d+))?
     """,
     re.VERBOSE,
@@ -93,7 +94,7 @@ def read_money(text: str) -> Money | None:
     found = _MONEY.search(text)
     if found is None:
         return None
-    # Both signs are used in both ways, as in £2,40 and £1,000. Amounts have two decimals, so three digits are a group of thousands.
+    # A comma is used in both ways, as in £2,40 and £1,000. Amounts have two decimals, so three digits are a group of thousands.
     whole = re.sub("[.,]", "", found["whole"])
     return Money(found["currency"], float(f"{whole}.{found['decimals'] or 0}"))
 

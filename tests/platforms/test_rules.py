@@ -101,6 +101,7 @@ def test_direct_links_and_models_stand_under_no_platforms_rules() -> None:
         ("£1,000", Money("£", 1000)),
         ("£1,000, by bank transfer", Money("£", 1000)),
         ("€1.000", Money("€", 1000)),
+        ("$1.125", Money("$", 1.125)),
         ("$12,345,678.90", Money("$", 12345678.9)),
         ("€1.234,5", Money("€", 1234.5)),
         ("$0.125", Money("$", 0.125)),
